@@ -1,0 +1,1 @@
+"""Flat arrays: ragged rows, their making and their freezing."""

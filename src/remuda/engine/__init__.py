@@ -1,0 +1,1 @@
+"""Named indexes, ratification, similarity."""

@@ -1,0 +1,1 @@
+"""Segments, tail, updates, top, storage."""

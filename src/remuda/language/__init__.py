@@ -1,0 +1,1 @@
+"""How it is written: Criterion, and the Python, text and JSON forms."""

@@ -1,0 +1,1 @@
+"""Same meaning, other shape: negation and other normal forms, simplification."""

@@ -1,0 +1,1 @@
+"""How it is found: one file per algorithm."""

@@ -1,0 +1,1 @@
+"""What is said: values, predicates, pre-operations, expressions; truth, scores, explanations."""

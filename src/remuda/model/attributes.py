@@ -1,0 +1,185 @@
+"""Attributes: paths into an event."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from jsonpath import JSONPathEnvironment
+from jsonpath.exceptions import JSONPathError
+
+from remuda.errors import InvalidCriterion
+from remuda.model.values import tidy
+
+_STEP = re.compile(
+    r"""
+      (?P<every>\.\*|\[\*\])
+    | \[(?P<index>-?\d+)\]
+    | \['(?P<single>(?:[^'\\]|\\.)*)'\]
+    | \["(?P<double>(?:[^"\\]|\\.)*)"\]
+    | \.(?P<name>[^.\[\]*]+)
+    """,
+    re.VERBOSE,
+)
+_BARE = re.compile(r"[^\W\d]\w*")
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
+_JSONPATH = JSONPathEnvironment()
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """A step to one element of a list, from the end where it is negative."""
+
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Digits:
+    """A step written `.0`: an element of a list, or the name in an object."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """The step `[*]`: all elements of a list, or all values of an object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A whole path beyond plain steps, in RFC 9535's language."""
+
+    text: str
+
+
+Step = str | Index | Digits | Every | Query
+_ABSENT = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """A path into an event; equal paths are equal however they were spelt."""
+
+    steps: tuple[Step, ...]
+    _only: str | None = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        only = self.steps[0] if len(self.steps) == 1 else None
+        object.__setattr__(self, "_only", only if isinstance(only, str) else None)
+
+    @staticmethod
+    def parse(path: str) -> Attribute:
+        """Read a path, bare or beginning with `$`."""
+        return _parse(path)
+
+    def resolve(self, event: Any) -> Any:
+        """The raw value in the event; None where it is missing."""
+        if self._only is not None:  # the common case, kept short
+            return tidy(event.get(self._only)) if isinstance(event, dict) else None
+        found = _walk(event, self.steps)
+        return None if found is _ABSENT else tidy(found)
+
+    def __str__(self) -> str:
+        text = "".join(_step_text(step) for step in self.steps)
+        if isinstance(self.steps[0] if self.steps else None, Query):
+            return text
+        return text[1:] if text.startswith(".") and text != ".*" else "$" + text
+
+
+@lru_cache(maxsize=65536)
+def _parse(path: str) -> Attribute:
+    if not isinstance(path, str) or not path.strip():
+        raise InvalidCriterion("an attribute needs a path, such as age or $.user.age")
+    text = path if path.startswith("$") else "$" + path if path[0] == "[" else "$." + path
+    steps, at = [], 1
+    while at < len(text):
+        match = _STEP.match(text, at)
+        if match is None:
+            return Attribute((_query(path, text),))
+        steps.append(_step(match))
+        at = match.end()
+    return Attribute(tuple(steps))
+
+
+def _step(match: re.Match[str]) -> Step:
+    if match["every"]:
+        return Every()
+    if match["index"]:
+        return Index(int(match["index"]))
+    if match["name"]:
+        return Digits(match["name"]) if match["name"].isdecimal() else match["name"]
+    quoted = match["single"] if match["single"] is not None else match["double"]
+    return _ESCAPED.sub(r"\1", quoted)
+
+
+def _query(path: str, text: str) -> Query:
+    try:
+        _JSONPATH.compile(text)
+    except (JSONPathError, RecursionError) as error:
+        reason = str(error).split("\n", 1)[0]
+        raise InvalidCriterion(f"the path {path!r} is not a JSONPath: {reason}") from None
+    return Query(text)
+
+
+@lru_cache(maxsize=4096)
+def _compiled(text: str) -> Any:
+    return _JSONPATH.compile(text)
+
+
+def _walk(value: Any, steps: tuple[Step, ...]) -> Any:
+    """The value at the end of `steps`, or _ABSENT; behind a wildcard, the list of those found."""
+    for i, step in enumerate(steps):
+        if isinstance(step, Every):
+            rest = steps[i + 1 :]
+            found = [_walk(part, rest) for part in _children(value)]
+            kept = [part for part in found if part is not _ABSENT]
+            nested = any(isinstance(later, Every) for later in rest)
+            return [inner for part in kept for inner in part] if nested else kept
+        if isinstance(step, Query):
+            return _run(step, value)
+        value = _enter(value, step)
+        if value is _ABSENT:
+            return value
+    return value
+
+
+def _enter(value: Any, step: str | Index | Digits) -> Any:
+    if isinstance(value, dict):
+        name = step.text if isinstance(step, Digits) else step
+        return value.get(name, _ABSENT) if isinstance(name, str) else _ABSENT
+    if isinstance(value, list | tuple) and not isinstance(step, str):
+        at = step.at if isinstance(step, Index) else int(step.text)
+        return value[at] if -len(value) <= at < len(value) else _ABSENT
+    return _ABSENT
+
+
+def _children(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return list(value) if isinstance(value, list | tuple) else []
+
+
+def _run(query: Query, event: Any) -> Any:
+    if not isinstance(event, dict | list):
+        return None
+    try:
+        return _compiled(query.text).findall(event)
+    except (JSONPathError, RecursionError, TypeError, ValueError):
+        return None  # a strange event never breaks a search
+
+
+def _step_text(step: Step) -> str:
+    if isinstance(step, Every):
+        return "[*]"
+    if isinstance(step, Index):
+        return f"[{step.at}]"
+    if isinstance(step, Digits):
+        return f".{step.text}"
+    if isinstance(step, Query):
+        return step.text
+    if _BARE.fullmatch(step):
+        return f".{step}"
+    escaped = step.replace("\\", "\\\\").replace("'", "\\'")
+    return f"['{escaped}']"

@@ -1,0 +1,259 @@
+"""Conditions: what a predicate asks of the values of its attribute.
+
+Most look at one value at a time, and a list satisfies them by any of its elements; Related,
+Exists and Missing look at the list itself. None of them accepts a missing value, but Missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from remuda.errors import InvalidCriterion
+from remuda.model.patterns import finds, like_regex, matches_whole, regex
+from remuda.model.values import Kind, Ordered, checked, key, ordered
+from remuda.model.versions import version_key
+
+
+@dataclass(frozen=True, slots=True)
+class In:
+    """The value is one of `values`."""
+
+    values: tuple[Any, ...] = field(compare=False)
+    keys: frozenset[Hashable] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        _set_keys(self)
+
+    def accepts(self, value: Any) -> bool:
+        kind = type(value)
+        if kind is str or kind is int:
+            return value in self.keys
+        return value is not None and key(value) in self.keys
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The value lies between bounds of its own kind; an absent bound is unbounded."""
+
+    lower: Ordered | None = field(default=None, compare=False)
+    upper: Ordered | None = field(default=None, compare=False)
+    lower_closed: bool = False
+    upper_closed: bool = False
+    kind: Kind = field(init=False, repr=False)
+    bounds: tuple[Any, Any] = field(init=False, repr=False)  # comparable, None where absent
+
+    def __post_init__(self) -> None:
+        lower, upper = _bound(self.lower), _bound(self.upper)
+        kinds = {bound[0] for bound in (lower, upper) if bound is not None}
+        if len(kinds) > 1:
+            raise InvalidCriterion(
+                f"the bounds {self.lower!r} and {self.upper!r} are of different kinds"
+            )
+        object.__setattr__(self, "kind", kinds.pop() if kinds else Kind.NUMBER)
+        object.__setattr__(self, "bounds", (lower and lower[1], upper and upper[1]))
+        object.__setattr__(self, "lower_closed", self.lower_closed and lower is not None)
+        object.__setattr__(self, "upper_closed", self.upper_closed and upper is not None)
+
+    def accepts(self, value: Any) -> bool:
+        if type(value) is not int or self.kind is not Kind.NUMBER:
+            found = ordered(value)
+            if found is None or found[0] is not self.kind:
+                return False
+            value = found[1]
+        lower, upper = self.bounds
+        if lower is not None and not (lower < value or (self.lower_closed and lower == value)):
+            return False
+        return upper is None or value < upper or (self.upper_closed and value == upper)
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """The whole string matches the regular expression; with `find`, some part of it does."""
+
+    pattern: str
+    find: bool = False
+
+    def __post_init__(self) -> None:
+        _text(self.pattern, "a pattern")
+        regex(self.pattern)
+
+    @property
+    def whole_pattern(self) -> str:
+        """An equivalent pattern over whole strings."""
+        return f"(?s:.*)(?:{self.pattern})(?s:.*)" if self.find else self.pattern
+
+    def accepts(self, value: Any) -> bool:
+        if not isinstance(value, str):
+            return False
+        return (finds if self.find else matches_whole)(self.pattern, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """The string is a version above (or below) `base`, or equal to it unless `strict`."""
+
+    base: str
+    above: bool
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        _text(self.base, "a base version")
+
+    def accepts(self, value: Any) -> bool:
+        if not isinstance(value, str):
+            return False
+        found, base = version_key(value), version_key(self.base)
+        if found == base:
+            return not self.strict
+        return bool(base < found) is self.above
+
+
+@dataclass(frozen=True, slots=True)
+class Like:
+    """The whole string fits SQL's LIKE pattern: `%` any text, `_` any one character."""
+
+    pattern: str
+    escape: str = "\\"
+    regex: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        _text(self.pattern, "a LIKE pattern")
+        if len(_text(self.escape, "an escape character")) != 1 or self.escape in "%_":
+            raise InvalidCriterion("LIKE's escape is one character, neither % nor _")
+        object.__setattr__(self, "regex", like_regex(self.pattern, self.escape))
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, str) and matches_whole(self.regex, value)
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """The string begins with `text`."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        _text(self.text, "a prefix")
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, str) and value.startswith(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Suffix:
+    """The string ends with `text`."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        _text(self.text, "a suffix")
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, str) and value.endswith(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Contains:
+    """The string has `text` somewhere in it."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        _text(self.text, "a text to find")
+
+    def accepts(self, value: Any) -> bool:
+        return isinstance(value, str) and self.text in value
+
+
+class Relation(StrEnum):
+    """How the list of the event stands to the set of the criterion."""
+
+    SUBSET = "subset"
+    SUPERSET = "superset"
+    EQUALSET = "equalset"
+    OVERLAPS = "overlaps"
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """The list, as a set, stands in `relation` to `values`; a scalar is no list."""
+
+    relation: Relation
+    values: tuple[Any, ...] = field(compare=False)
+    keys: frozenset[Hashable] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        _set_keys(self)
+
+    def accepts(self, value: Any) -> bool:
+        if not isinstance(value, list):
+            return False
+        found = set(map(key, value))
+        match self.relation:
+            case Relation.SUBSET:
+                return found <= self.keys
+            case Relation.SUPERSET:
+                return found >= self.keys
+            case Relation.EQUALSET:
+                return found == self.keys
+            case Relation.OVERLAPS:
+                return not found.isdisjoint(self.keys)
+
+
+@dataclass(frozen=True, slots=True)
+class Exists:
+    """There is a value."""
+
+    def accepts(self, value: Any) -> bool:
+        return value is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """There is no value."""
+
+    def accepts(self, value: Any) -> bool:
+        return value is None
+
+
+Condition = (
+    In | Range | Matches | Version | Like | Prefix | Suffix | Contains | Related | Exists | Missing
+)
+_WHOLE = frozenset({Related, Exists, Missing})
+TWO_VALUED = frozenset({Exists, Missing})
+
+
+def satisfies(condition: Condition, value: Any) -> bool:
+    """Whether a value, after its pre-operations, satisfies the condition."""
+    if type(value) is list and type(condition) not in _WHOLE:
+        return any(map(condition.accepts, value))
+    return condition.accepts(value)
+
+
+def operands(values: Iterable[Any]) -> tuple[Any, ...]:
+    """The values, checked, each once, in their order."""
+    return tuple({key(value): value for value in map(checked, values)}.values())
+
+
+def _set_keys(condition: In | Related) -> None:
+    values = operands(condition.values)
+    object.__setattr__(condition, "values", values)
+    object.__setattr__(condition, "keys", frozenset(map(key, values)))
+
+
+def _bound(value: Any) -> tuple[Kind, Ordered] | None:
+    if value is None:
+        return None
+    found = ordered(value)
+    if found is None:
+        raise InvalidCriterion(f"{value!r} has no order, so it bounds no range")
+    return found
+
+
+def _text(value: Any, what: str) -> str:
+    if not isinstance(value, str):
+        raise InvalidCriterion(f"{what} is a string, not {value!r}")
+    return value

@@ -1,0 +1,240 @@
+"""Explanations: why an expression holds or does not, node by node."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from remuda.model.conditions import (
+    Condition,
+    Contains,
+    Exists,
+    In,
+    Like,
+    Matches,
+    Missing,
+    Prefix,
+    Range,
+    Related,
+    Suffix,
+    Version,
+)
+from remuda.model.expressions import And, Expression, Or, Polarity, Predicate, fold
+from remuda.model.operations import (
+    BinaryConversion,
+    Calculate,
+    DateTime,
+    Divide,
+    Length,
+    Operation,
+    Size,
+    Substring,
+    ToDateTime,
+)
+
+_MANY = 8  # so many values of a long list are shown
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The truth of one node and of all beneath it; prints as a tree.
+
+    A predicate also has the value that was `seen`, what pre-operations made of it (`after`),
+    and what was `wanted`.
+    """
+
+    holds: bool
+    kind: str
+    parts: tuple[Explanation, ...] = ()
+    attribute: str | None = None
+    operations: tuple[str, ...] = ()
+    wanted: str | None = None
+    missing: bool = False
+    seen: Any = None
+    after: Any = None
+
+    def failures(self) -> list[Explanation]:
+        """The predicates to blame where it does not hold, first to last."""
+        if self.holds:
+            return []
+        if not self.parts or self.kind == "not":
+            return [self]
+        return [failure for part in self.parts for failure in part.failures()]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as a JSON-able object."""
+        found: dict[str, Any] = {"holds": self.holds, "kind": self.kind}
+        if self.attribute is None:
+            return found | {"parts": [part.to_dict() for part in self.parts]}
+        found |= {"attribute": self.attribute, "wanted": self.wanted, "missing": self.missing}
+        found["seen"] = _jsonable(self.seen)
+        if self.operations:
+            found |= {"operations": list(self.operations), "after": _jsonable(self.after)}
+        return found
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self))
+
+
+def explain(expression: Expression, event: Any, now: int) -> Explanation:
+    """The expression as written, with the truth of every node."""
+
+    def visit(node: Expression, parts: Sequence[Explanation]) -> Explanation:
+        if isinstance(node, Predicate):
+            return _explain_predicate(node, event, now)
+        truths = [part.holds for part in parts]
+        if isinstance(node, And):
+            return Explanation(all(truths), "and", tuple(parts))
+        if isinstance(node, Or):
+            return Explanation(any(truths), "or", tuple(parts))
+        return Explanation(not truths[0], "not", tuple(parts))
+
+    return fold(expression, visit)
+
+
+def describe(predicate: Predicate) -> str:
+    """The predicate in words, for people."""
+    return f"{_subject(predicate)} {_wanted(predicate)}"
+
+
+def _explain_predicate(predicate: Predicate, event: Any, now: int) -> Explanation:
+    raw = predicate.attribute.resolve(event)
+    return Explanation(
+        predicate.truth(event, now),
+        "predicate",
+        attribute=str(predicate.attribute),
+        operations=tuple(map(_operation, predicate.operations)),
+        wanted=_wanted(predicate),
+        missing=raw is None,
+        seen=raw,
+        after=predicate.value(raw, now),
+    )
+
+
+def _lines(root: Explanation) -> list[str]:
+    lines = []
+    stack = [(root, "", "")]
+    while stack:
+        node, first, rest = stack.pop()
+        mark = "✓" if node.holds else "✗"
+        lines.append(f"{first}{mark} {_headline(node)}")
+        branches = [(part, rest + "├── ", rest + "│   ") for part in node.parts[:-1]]
+        branches += [(part, rest + "└── ", rest + "    ") for part in node.parts[-1:]]
+        stack.extend(reversed(branches))
+    return lines
+
+
+def _headline(node: Explanation) -> str:
+    if node.attribute is None:
+        names = {"and": "all of", "or": "any of", "not": "not"}
+        empty = {"and": "always true", "or": "never true"}
+        return names[node.kind] if node.parts else empty[node.kind]
+    saw = "it is missing" if node.missing else f"saw {_shown(node.seen)}"
+    if node.operations and not node.missing:
+        saw += f", after {' and '.join(node.operations)} {_shown(node.after)}"
+    return f"{node.attribute} {node.wanted}: {saw}"
+
+
+def _subject(predicate: Predicate) -> str:
+    operations = " and ".join(map(_operation, predicate.operations))
+    return f"{predicate.attribute}{f' after {operations}' if operations else ''}"
+
+
+def _wanted(predicate: Predicate) -> str:
+    words = _condition(predicate.condition)
+    match predicate.polarity:
+        case Polarity.INCLUDED:
+            return words
+        case Polarity.EXCLUDED:
+            return f"not {words}"
+        case Polarity.STRONGLY_EXCLUDED:
+            return f"present and not {words}"
+
+
+def _condition(condition: Condition) -> str:
+    match condition:
+        case In(values=(only,)):
+            return f"= {_shown(only)}"
+        case In(values=values):
+            return f"in {_several(values)}"
+        case Range():
+            return _range(condition)
+        case Matches(pattern, find):
+            return f"{'finds' if find else 'matches'} {pattern!r}"
+        case Version(base, above, strict):
+            sign = (">" if above else "<") + ("" if strict else "=")
+            return f"version {sign} {base}"
+        case Like(pattern):
+            return f"like {pattern!r}"
+        case Prefix(text):
+            return f"starts with {text!r}"
+        case Suffix(text):
+            return f"ends with {text!r}"
+        case Contains(text):
+            return f"contains {text!r}"
+        case Related(relation, values):
+            return f"{relation} {_several(values)}"
+        case Exists():
+            return "exists"
+        case Missing():
+            return "missing"
+
+
+def _range(condition: Range) -> str:
+    lower, upper = condition.lower, condition.upper
+    above = f"{'>=' if condition.lower_closed else '>'} {_shown(lower)}"
+    below = f"{'<=' if condition.upper_closed else '<'} {_shown(upper)}"
+    if lower is None:
+        return below if upper is not None else "is a number"
+    if upper is None:
+        return above
+    if condition.lower_closed and condition.upper_closed:
+        return f"between {_shown(lower)} and {_shown(upper)}"
+    return f"{above} and {below}"
+
+
+def _operation(operation: Operation) -> str:
+    match operation:
+        case Calculate(operator, rhs) | Divide(operator, rhs):
+            return f"{operator.lower()} {rhs}"
+        case BinaryConversion():
+            return "binary conversion"
+        case Length():
+            return "length"
+        case Size():
+            return "size"
+        case Substring(begin, end):
+            return f"substring {begin} to {'its end' if end is None else end}"
+        case DateTime(extract, zone):
+            return f"{extract.lower().replace('_', ' ')}{'' if zone == 'UTC' else f' in {zone}'}"
+        case ToDateTime(format):
+            return f"date-time {format or 'ISO 8601'}"
+
+
+def _several(values: Sequence[Any]) -> str:
+    shown = [_shown(value) for value in values[:_MANY]]
+    if len(values) > _MANY:
+        shown.append(f"… {len(values) - _MANY} more")
+    return "{" + ", ".join(shown) + "}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, Decimal):
+        return str(value)
+    if isinstance(value, date | datetime):
+        return value.isoformat()
+    text = "null" if value is None else repr(value)
+    return text if len(text) <= 200 else text[:199] + "…"
+
+
+def _jsonable(value: Any) -> Any:
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    if isinstance(value, list):
+        return [_jsonable(part) for part in value]
+    if isinstance(value, dict):
+        return {str(name): _jsonable(part) for name, part in value.items()}
+    return _shown(value)

@@ -1,0 +1,353 @@
+"""Expressions: predicates under And, Or and Not, with their truth and their score."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from remuda.errors import InvalidCriterion
+from remuda.model.attributes import Attribute
+from remuda.model.calendars import epoch_milliseconds
+from remuda.model.conditions import TWO_VALUED, Condition, In, Related, Relation, satisfies
+from remuda.model.operations import Operation
+from remuda.model.values import key
+
+T = TypeVar("T")
+
+
+class Polarity(StrEnum):
+    """Whether a predicate asks for its condition or denies it, weakly or strongly.
+
+    On a missing attribute the weak denial holds and the strong one does not.
+    """
+
+    INCLUDED = "INCLUDED"
+    EXCLUDED = "EXCLUDED"
+    STRONGLY_EXCLUDED = "STRONGLY_EXCLUDED"
+
+
+class Expression:
+    """What is true or false of an event. Join with `&` and `|`, negate with `~`."""
+
+    __slots__ = ()
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        """The expressions directly beneath this one."""
+        raise NotImplementedError
+
+    def truth(self, event: Any, now: int) -> bool:
+        """Whether it holds, `now` being in milliseconds since 1970."""
+        raise NotImplementedError
+
+    def holds(self, event: Any, *, now: datetime | int | None = None) -> bool:
+        """Whether it is true of the event."""
+        moment = clock(now)
+        try:
+            return self.truth(event, moment)
+        except RecursionError:
+            return fold(self, lambda node, parts: _truth_of(node, parts, event, moment))
+
+    def score(
+        self,
+        event: Any,
+        *,
+        weights: Mapping[str, float] | None = None,
+        now: datetime | int | None = None,
+    ) -> float | None:
+        """The sum of what an And satisfies, the largest of what an Or does; None if it is false.
+
+        That of the negation normal form: under Not, And and Or change places.
+        """
+        moment, by_attribute = clock(now), attribute_weights(weights)
+        return fold(self, lambda node, parts: _scores(node, parts, event, moment, by_attribute))[0]
+
+    def strong(self) -> Expression:
+        """The strong kind of negation: what is denied must also be present.
+
+        Of a weak negation, its strong counterpart; of anything else, its strong negation,
+        pushed down to the predicates by De Morgan's laws.
+        """
+        return fold(self.part if isinstance(self, Not) else self, _with_denial)[1]
+
+    def __and__(self, other: Expression) -> Expression:
+        if not isinstance(other, Expression):
+            return NotImplemented
+        return And(*(self.parts if isinstance(self, And) else (self,)), other)
+
+    def __or__(self, other: Expression) -> Expression:
+        if not isinstance(other, Expression):
+            return NotImplemented
+        return Or(*(self.parts if isinstance(self, Or) else (self,)), other)
+
+    def __invert__(self) -> Expression:
+        return Not(self)
+
+    def __bool__(self) -> bool:
+        raise TypeError("an expression is true of an event, not by itself: use &, | and ~")
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class And(Expression):
+    """All parts hold; with none, true."""
+
+    parts: tuple[Expression, ...]
+
+    def __init__(self, *parts: Expression) -> None:
+        object.__setattr__(self, "parts", _expressions(parts))
+
+    def truth(self, event: Any, now: int) -> bool:
+        for part in self.parts:  # noqa: SIM110 - all() costs a generator a call
+            if not part.truth(event, now):
+                return False
+        return True
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Or(Expression):
+    """Some part holds; with none, false."""
+
+    parts: tuple[Expression, ...]
+
+    def __init__(self, *parts: Expression) -> None:
+        object.__setattr__(self, "parts", _expressions(parts))
+
+    def truth(self, event: Any, now: int) -> bool:
+        for part in self.parts:  # noqa: SIM110
+            if part.truth(event, now):
+                return True
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Not(Expression):
+    """The part does not hold: weak negation, as in Python."""
+
+    part: Expression
+
+    def __post_init__(self) -> None:
+        _expressions((self.part,))
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return (self.part,)
+
+    def truth(self, event: Any, now: int) -> bool:
+        return not self.part.truth(event, now)
+
+    def __invert__(self) -> Expression:
+        return self.part
+
+
+@dataclass(frozen=True, slots=True)
+class Predicate(Expression):
+    """One condition on one attribute after its pre-operations, perhaps denied, with a weight.
+
+    `value_weights` are the weights of single values; those not named there have `weight`.
+    """
+
+    attribute: Attribute
+    condition: Condition
+    operations: tuple[Operation, ...] = ()
+    polarity: Polarity = Polarity.INCLUDED
+    weight: float = 1.0
+    value_weights: tuple[tuple[Any, float], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.polarity is Polarity.STRONGLY_EXCLUDED and type(self.condition) in TWO_VALUED:
+            object.__setattr__(self, "polarity", Polarity.EXCLUDED)
+        object.__setattr__(self, "weight", _weight(self.weight))
+        if self.value_weights:
+            self._check_value_weights()
+
+    @property
+    def parts(self) -> tuple[Expression, ...]:
+        return ()
+
+    def value(self, raw: Any, now: int) -> Any:
+        """The raw value after the pre-operations."""
+        for operation in self.operations:
+            raw = operation.apply(raw, now)
+        return raw
+
+    def truth(self, event: Any, now: int) -> bool:
+        raw = self.attribute.resolve(event)
+        value = self.value(raw, now) if self.operations else raw
+        held = satisfies(self.condition, value)
+        if self.polarity is Polarity.INCLUDED:
+            return held
+        return not held and (raw is not None or self.polarity is Polarity.EXCLUDED)
+
+    def points(self, value: Any) -> float:
+        """What the condition scores on a value that satisfies it."""
+        if not self.value_weights or not isinstance(self.condition, In | Related):
+            return self.weight
+        known = {key(one): weight for one, weight in self.value_weights}
+        matched = set(map(key, value if isinstance(value, list) else (value,)))
+        return max(known.get(one, self.weight) for one in matched & self.condition.keys)
+
+    def with_weight(self, weight: float | Mapping[Any, float]) -> Predicate:
+        """The same predicate with a weight, or with weights of single values."""
+        if isinstance(weight, Mapping):
+            return replace(self, value_weights=tuple(weight.items()))
+        return replace(self, weight=weight, value_weights=())
+
+    def with_polarity(self, polarity: Polarity) -> Predicate:
+        """The same predicate, asked for or denied."""
+        return replace(self, polarity=polarity)
+
+    def strong(self) -> Expression:
+        return self.with_polarity(Polarity.STRONGLY_EXCLUDED)
+
+    def __invert__(self) -> Expression:
+        return _COMPLEMENTS[self.polarity](self)
+
+    def _check_value_weights(self) -> None:
+        condition = self.condition
+        if not isinstance(condition, In | Related) or (
+            isinstance(condition, Related) and condition.relation is not Relation.OVERLAPS
+        ):
+            raise InvalidCriterion("weights of single values go with in and overlaps alone")
+        weights = tuple((value, _weight(weight)) for value, weight in self.value_weights)
+        for value, _ in weights:
+            if key(value) not in condition.keys:
+                raise InvalidCriterion(f"{value!r} has a weight but is none of the values")
+        object.__setattr__(self, "value_weights", weights)
+
+
+_COMPLEMENTS: dict[Polarity, Callable[[Predicate], Expression]] = {
+    Polarity.INCLUDED: lambda predicate: predicate.with_polarity(Polarity.EXCLUDED),
+    Polarity.EXCLUDED: lambda predicate: predicate.with_polarity(Polarity.INCLUDED),
+    Polarity.STRONGLY_EXCLUDED: Not,
+}
+
+
+def fold(root: Expression, visit: Callable[[Expression, Sequence[T]], T]) -> T:
+    """The result at the root, each node's made from its parts' results; no recursion."""
+    results: list[T] = []
+    stack: list[tuple[Expression, bool]] = [(root, False)]
+    while stack:
+        node, ready = stack.pop()
+        n = len(node.parts)
+        if ready or n == 0:
+            inputs = results[len(results) - n :]
+            del results[len(results) - n :]
+            results.append(visit(node, inputs))
+        else:
+            stack.append((node, True))
+            stack.extend((part, False) for part in reversed(node.parts))
+    return results[0]
+
+
+def clock(now: datetime | int | None) -> int:
+    """Milliseconds since 1970: those given, or those of this moment."""
+    if now is None:
+        return time.time_ns() // 1_000_000
+    if isinstance(now, datetime):
+        moment = epoch_milliseconds(now)
+        if moment is None:
+            raise ValueError(f"{now!r} is beyond the calendar")
+        return moment
+    return now
+
+
+def attribute_weights(weights: Mapping[str, float] | None) -> dict[Attribute, float]:
+    """An event's weights, by attribute."""
+    if not weights:
+        return {}
+    return {Attribute.parse(path): _weight(weight) for path, weight in weights.items()}
+
+
+def _truth_of(node: Expression, parts: Sequence[bool], event: Any, now: int) -> bool:
+    if isinstance(node, And):
+        return all(parts)
+    if isinstance(node, Or):
+        return any(parts)
+    return not parts[0] if isinstance(node, Not) else node.truth(event, now)
+
+
+Scores = tuple[float | None, float | None]
+
+
+def _scores(
+    node: Expression,
+    parts: Sequence[Scores],
+    event: Any,
+    now: int,
+    weights: Mapping[Attribute, float],
+) -> Scores:
+    """The score of the node and the score of its negation."""
+    if isinstance(node, Predicate):
+        return _predicate_scores(node, event, now, weights)
+    if isinstance(node, Not):
+        return parts[0][1], parts[0][0]
+    own, negated = [part[0] for part in parts], [part[1] for part in parts]
+    if isinstance(node, And):
+        return _sum(own), _largest(negated)
+    return _largest(own), _sum(negated)
+
+
+def _predicate_scores(
+    predicate: Predicate, event: Any, now: int, weights: Mapping[Attribute, float]
+) -> Scores:
+    raw = predicate.attribute.resolve(event)
+    value = predicate.value(raw, now)
+    asked: float | None = None
+    if satisfies(predicate.condition, value):
+        asked = predicate.points(value) * weights.get(predicate.attribute, 1.0)
+    weak = 0.0 if asked is None else None
+    if predicate.polarity is Polarity.INCLUDED:
+        return asked, weak
+    if predicate.polarity is Polarity.EXCLUDED:
+        return weak, asked
+    return (None, 0.0) if raw is None else (weak, asked)
+
+
+def _sum(scores: Sequence[float | None]) -> float | None:
+    total = 0.0
+    for score in scores:
+        if score is None:
+            return None
+        total += score
+    return total
+
+
+def _largest(scores: Sequence[float | None]) -> float | None:
+    return max((score for score in scores if score is not None), default=None)
+
+
+def _with_denial(
+    node: Expression, parts: Sequence[tuple[Expression, Expression]]
+) -> tuple[Expression, Expression]:
+    """The node and its strong negation; weak negations have two values and simply flip."""
+    if isinstance(node, Predicate):
+        denied = (
+            Polarity.STRONGLY_EXCLUDED if node.polarity is Polarity.INCLUDED else Polarity.INCLUDED
+        )
+        return node, node.with_polarity(denied)
+    if isinstance(node, Not):
+        return node, parts[0][0]
+    denials = [denial for _, denial in parts]
+    return node, Or(*denials) if isinstance(node, And) else And(*denials)
+
+
+def _expressions(parts: tuple[Any, ...]) -> tuple[Expression, ...]:
+    for part in parts:
+        if not isinstance(part, Expression):
+            raise TypeError(f"{part!r} is not an expression")
+    return parts
+
+
+def _weight(weight: Any) -> float:
+    try:
+        number = float(weight)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number) or isinstance(weight, str | bool):
+        raise InvalidCriterion(f"a weight is a finite number, not {weight!r}")
+    return number

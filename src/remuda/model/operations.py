@@ -1,0 +1,204 @@
+"""Pre-operations: what is done to a value before a predicate looks at it.
+
+What an operation does not apply to passes through unchanged, and only SIZE applies to lists.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Context, Decimal, DecimalException, Inexact, InvalidOperation, Overflow
+from enum import StrEnum
+from functools import lru_cache
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from remuda.errors import InvalidCriterion
+from remuda.model.calendars import Extract, at, epoch_milliseconds, extract, parse_instant
+from remuda.model.values import Number, number
+
+_DIGITS = 2000  # exact results longer than this are out of range, and the value passes through
+_EXACT = Context(prec=_DIGITS, traps=[Inexact, InvalidOperation, Overflow])
+
+
+class Arithmetic(StrEnum):
+    """The operations on exact decimals."""
+
+    ADDITION = "ADDITION"
+    SUBTRACTION = "SUBTRACTION"
+    MULTIPLICATION = "MULTIPLICATION"
+
+
+class Integral(StrEnum):
+    """The operations on integers, which truncate toward zero."""
+
+    DIVISION = "DIVISION"
+    MODULO = "MODULO"
+
+
+@dataclass(frozen=True, slots=True)
+class Calculate:
+    """Exact decimal arithmetic with `rhs`."""
+
+    operator: Arithmetic
+    rhs: Number
+
+    def __post_init__(self) -> None:
+        _finite(self.rhs, self.operator)
+
+    def apply(self, value: Any, now: int) -> Any:
+        left, right = _decimal(value), _decimal(self.rhs)
+        if left is None or right is None:
+            return value
+        try:
+            match self.operator:
+                case Arithmetic.ADDITION:
+                    return _EXACT.add(left, right)
+                case Arithmetic.SUBTRACTION:
+                    return _EXACT.subtract(left, right)
+                case Arithmetic.MULTIPLICATION:
+                    return _EXACT.multiply(left, right)
+        except DecimalException:
+            return value
+
+
+@dataclass(frozen=True, slots=True)
+class Divide:
+    """Integer division by `rhs`, or its remainder, which has the sign of the dividend."""
+
+    operator: Integral
+    rhs: int
+
+    def __post_init__(self) -> None:
+        _finite(self.rhs, self.operator)
+        object.__setattr__(self, "rhs", int(self.rhs))
+
+    def apply(self, value: Any, now: int) -> Any:
+        whole = _integer(value)
+        if whole is None or self.rhs == 0:
+            return value
+        quotient = abs(whole) // abs(self.rhs)
+        if (whole < 0) != (self.rhs < 0):
+            quotient = -quotient
+        return quotient if self.operator is Integral.DIVISION else whole - quotient * self.rhs
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryConversion:
+    """An integer of 32 bits as their text; 5.0 is no integer here."""
+
+    def apply(self, value: Any, now: int) -> Any:
+        if type(value) is not int or not -(2**31) <= value < 2**31:
+            return value
+        return f"{value & 0xFFFFFFFF:032b}"
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """How many characters a string has."""
+
+    def apply(self, value: Any, now: int) -> Any:
+        return len(value) if isinstance(value, str) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How many elements a list has."""
+
+    def apply(self, value: Any, now: int) -> Any:
+        return len(value) if isinstance(value, list) else value
+
+
+@dataclass(frozen=True, slots=True)
+class Substring:
+    """The characters from `begin` up to `end`, both clipped to the text; no end is its end."""
+
+    begin: int = 0
+    end: int | None = None
+
+    def apply(self, value: Any, now: int) -> Any:
+        if not isinstance(value, str):
+            return value
+        begin = min(max(self.begin, 0), len(value))
+        end = len(value) if self.end is None else min(max(self.end, 0), len(value))
+        return value[begin:end] if begin <= end else value
+
+
+@dataclass(frozen=True, slots=True)
+class DateTime:
+    """One field of a timestamp, a date, or a number of milliseconds since 1970."""
+
+    extract: Extract
+    zone: str = "UTC"
+
+    def __post_init__(self) -> None:
+        _zone(self.zone)
+
+    def apply(self, value: Any, now: int) -> Any:
+        moment = _moment(value)
+        if moment is None:
+            return value
+        if self.extract is Extract.DIFF_WITH_EPOCH:
+            return now - moment
+        try:
+            return extract(at(moment, _zone(self.zone)), self.extract)
+        except (OverflowError, ValueError, OSError):
+            return value  # beyond the years that a calendar knows
+
+
+@dataclass(frozen=True, slots=True)
+class ToDateTime:
+    """Text as milliseconds since 1970, by a pattern of Java's DateTimeFormatter."""
+
+    format: str | None = None
+
+    def apply(self, value: Any, now: int) -> Any:
+        if not isinstance(value, str):
+            return value
+        found = parse_instant(value, self.format)
+        return value if found is None else found
+
+
+Operation = (
+    Calculate | Divide | BinaryConversion | Length | Size | Substring | DateTime | ToDateTime
+)
+
+
+def _decimal(value: Any) -> Decimal | None:
+    exact = number(value)
+    if exact is None or not math.isfinite(exact):
+        return None
+    if isinstance(exact, int):
+        return Decimal(exact) if exact.bit_length() < 3 * _DIGITS else None
+    return exact if isinstance(exact, Decimal) else None
+
+
+def _integer(value: Any) -> int | None:
+    exact = number(value)
+    if exact is None or not math.isfinite(exact):
+        return None
+    if isinstance(exact, Decimal) and exact.adjusted() > _DIGITS:
+        return None
+    return int(exact)
+
+
+def _moment(value: Any) -> int | None:
+    """Milliseconds since 1970 of a value that is a moment."""
+    if isinstance(value, datetime | date):
+        return epoch_milliseconds(value)
+    return _integer(value)
+
+
+@lru_cache(maxsize=256)
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (OSError, ValueError, TypeError):
+        raise InvalidCriterion(f"there is no time zone {name!r}") from None
+
+
+def _finite(rhs: Any, operator: str) -> None:
+    exact = number(rhs)
+    if exact is None or not math.isfinite(exact):
+        raise InvalidCriterion(f"{operator} needs a finite number, not {rhs!r}")

@@ -1,0 +1,1 @@
+"""Criteria and events as Spark DataFrames."""

@@ -1,0 +1,1 @@
+"""Criteria and events drawn from a seed."""

@@ -1,0 +1,145 @@
+"""Hypothesis strategies: events and expressions of every kind, over a small shared vocabulary.
+
+Attributes and values are few, so that predicates and events meet; lists, missing values, nulls
+and mixed types are frequent.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+from hypothesis import strategies as st
+
+from remuda.model.attributes import Attribute
+from remuda.model.calendars import Extract
+from remuda.model.conditions import (
+    Contains,
+    Exists,
+    In,
+    Like,
+    Matches,
+    Missing,
+    Prefix,
+    Range,
+    Related,
+    Relation,
+    Suffix,
+    Version,
+)
+from remuda.model.expressions import And, Expression, Not, Or, Polarity, Predicate
+from remuda.model.operations import (
+    Arithmetic,
+    BinaryConversion,
+    Calculate,
+    DateTime,
+    Divide,
+    Integral,
+    Length,
+    Size,
+    Substring,
+    ToDateTime,
+)
+
+NOW = 1_700_000_000_000  # one clock for all tests
+
+PATHS = ("a", "b", "c", "user.age", "$.tags[0]", "$['odd name']", "tags", "items[*].k")
+_NUMBERS = (0, 1, 2, 3, -1, 1.0, 0.1, 0.30000000000000004, 2.5, Decimal("0.3"), 2**53, 2**53 + 1)
+_STRINGS = ("", "a", "ab", "abc", "b", "B", "1", "1.0", "1.2-rc1", "a%b", "é", "日本", "a\nb", "\\")
+_DATES = (date(2024, 2, 29), date(1970, 1, 1))
+_TIMESTAMPS = (
+    datetime(2024, 2, 29, 12, tzinfo=UTC),
+    datetime(1970, 1, 1),  # naive, so UTC
+    datetime(2024, 2, 29, 12, 0, 0, 1, tzinfo=UTC),
+)
+_EPOCHS = (NOW, 1_709_210_096_789)
+
+scalars = st.sampled_from((*_NUMBERS, *_STRINGS, True, False, *_DATES, *_TIMESTAMPS, *_EPOCHS))
+json_scalars = st.sampled_from(
+    (*(n for n in _NUMBERS if not isinstance(n, Decimal)), *_STRINGS, True, False, *_EPOCHS)
+)
+_odd = st.sampled_from(
+    (None, float("nan"), float("inf"), {"k": 1}, {"k": 1.0}, {}, [1], [[1]], b"x")
+)
+_elements = st.one_of(scalars, scalars, scalars, _odd)
+values = st.one_of(_elements, st.lists(_elements, max_size=4))
+events = st.fixed_dictionaries(
+    {},
+    optional={
+        "a": values,
+        "b": values,
+        "c": values,
+        "user": st.one_of(st.fixed_dictionaries({}, optional={"age": values}), values),
+        "tags": values,
+        "odd name": values,
+        "items": st.lists(
+            st.one_of(st.fixed_dictionaries({}, optional={"k": values}), _elements), max_size=3
+        ),
+    },
+)
+
+attributes = st.sampled_from(PATHS).map(Attribute.parse)
+_operands = st.lists(st.one_of(scalars, st.sampled_from(({"k": 1}, [1]))), max_size=4).map(tuple)
+
+
+@st.composite
+def ranges(draw: st.DrawFn) -> Range:
+    kind = draw(st.sampled_from((_NUMBERS, _STRINGS, _DATES, _TIMESTAMPS)))
+    bound = st.one_of(st.none(), st.sampled_from(kind))
+    return Range(draw(bound), draw(bound), draw(st.booleans()), draw(st.booleans()))
+
+
+_patterns = st.sampled_from(("a.*", ".*", "", "[ab]+", "(a|b)c?", r"\d\.\d", "(?i)B", "^a", "b$"))
+_likes = st.sampled_from(("a%", "%b", "_", "%", "a\\%b", "%a%b%", "", "a_c", "\\\\"))
+_texts = st.sampled_from(_STRINGS)
+
+conditions = st.one_of(
+    _operands.map(In),
+    _operands.map(In),
+    ranges(),
+    ranges(),
+    st.builds(Matches, _patterns, st.booleans()),
+    st.builds(
+        Version, st.sampled_from(("1.0", "1.2", "1.2-rc", "a")), st.booleans(), st.booleans()
+    ),
+    st.builds(Like, _likes),
+    st.builds(Prefix, _texts),
+    st.builds(Suffix, _texts),
+    st.builds(Contains, _texts),
+    st.builds(Related, st.sampled_from(Relation), _operands),
+    st.just(Exists()),
+    st.just(Missing()),
+)
+
+operations = st.one_of(
+    st.builds(Calculate, st.sampled_from(Arithmetic), st.sampled_from((0, 1, -3, 0.2, 2.5))),
+    st.builds(Divide, st.sampled_from(Integral), st.sampled_from((0, 1, 2, -3, 10))),
+    st.just(BinaryConversion()),
+    st.just(Length()),
+    st.just(Size()),
+    st.builds(Substring, st.integers(-1, 3), st.one_of(st.none(), st.integers(-1, 4))),
+    st.builds(DateTime, st.sampled_from(Extract), st.sampled_from(("UTC", "Europe/Berlin"))),
+    st.builds(ToDateTime, st.sampled_from((None, "yyyy-MM-dd'T'HH:mm:ssXXX"))),
+)
+_chains = st.one_of(st.just(()), st.just(()), st.lists(operations, max_size=2).map(tuple))
+weights = st.one_of(st.just(1.0), st.sampled_from((0.0, 0.1, 2.0, 3.5, -1.0)))
+
+predicates = st.builds(
+    Predicate, attributes, conditions, _chains, st.sampled_from(Polarity), weights
+)
+
+
+def expressions_over(leaves: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
+    """Expressions nested over the given leaves."""
+    return st.recursive(
+        leaves,
+        lambda parts: st.one_of(
+            st.lists(parts, max_size=3).map(lambda several: And(*several)),
+            st.lists(parts, max_size=3).map(lambda several: Or(*several)),
+            parts.map(Not),
+        ),
+        max_leaves=8,
+    )
+
+
+expressions = expressions_over(predicates)
