@@ -1,11 +1,19 @@
-"""Normal forms: the same truth with Not gone, as alternatives (DNF) or as demands (CNF)."""
+"""Normal forms: the same truth without Not, as alternatives (DNF) or as demands (CNF)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Hashable, Sequence
+from itertools import chain, product
 
+from remuda.errors import ExpansionError
 from remuda.model.conditions import Missing
 from remuda.model.expressions import And, Expression, Not, Or, Polarity, Predicate, fold
+
+MAX_CLAUSES = 1024
+
+Clause = tuple[Predicate, ...]
+Junction = type[And] | type[Or]
 
 
 def nnf(expression: Expression) -> Expression:
@@ -13,6 +21,37 @@ def nnf(expression: Expression) -> Expression:
     if not fold(expression, _mentions_not):
         return expression
     return fold(expression, _with_negation)[0]
+
+
+def flat(expression: Expression) -> Expression:
+    """The negation normal form where And and Or alternate, and are empty at the root alone."""
+    junction, parts = fold(nnf(expression), _level)
+    return parts[0] if junction is None else junction(*parts)
+
+
+def dnf(expression: Expression, *, limit: int = MAX_CLAUSES) -> list[Clause]:
+    """The alternatives: it holds where all predicates of some clause do."""
+    return _expand(expression, Or, limit)
+
+
+def cnf(expression: Expression, *, limit: int = MAX_CLAUSES) -> list[Clause]:
+    """The demands: it holds where every clause has a predicate that does."""
+    return _expand(expression, And, limit)
+
+
+def dnf_size(expression: Expression) -> int:
+    """How many clauses `dnf` would write before it drops duplicates."""
+    return _size(flat(expression), Or)
+
+
+def cnf_size(expression: Expression) -> int:
+    """How many clauses `cnf` would write before it drops duplicates."""
+    return _size(flat(expression), And)
+
+
+def same_test(predicate: Predicate) -> Hashable:
+    """Equal for predicates that ask the same, whatever their weights."""
+    return predicate.attribute, predicate.operations, predicate.condition, predicate.polarity
 
 
 def _mentions_not(node: Expression, parts: Sequence[bool]) -> bool:
@@ -40,3 +79,64 @@ def _negated(predicate: Predicate) -> Expression:
     if predicate.polarity is Polarity.EXCLUDED:
         return asked
     return Or(Predicate(predicate.attribute, Missing(), weight=0.0), asked)
+
+
+# A junction and its parts, not yet built, so that a chain of equal junctions is built once.
+_Level = tuple[Junction | None, list[Expression]]
+
+
+def _level(node: Expression, parts: Sequence[_Level]) -> _Level:
+    if isinstance(node, Predicate):
+        return None, [node]
+    own: Junction = And if isinstance(node, And) else Or
+    found: list[Expression] = []
+    for junction, inner in parts:
+        if junction is own or junction is None:
+            found += inner
+        elif not inner:  # false in an And, true in an Or
+            return junction, inner
+        else:
+            found.append(junction(*inner))
+    if len(found) != 1:
+        return own, found
+    only = found[0]
+    if isinstance(only, And | Or):
+        return type(only), list(only.parts)
+    return None, found
+
+
+def _size(flattened: Expression, joined: Junction) -> int:
+    """The clauses of a `joined` node are those of its parts; of the other, their combinations."""
+
+    def visit(node: Expression, sizes: Sequence[int]) -> int:
+        if isinstance(node, Predicate):
+            return 1
+        return sum(sizes) if isinstance(node, joined) else math.prod(sizes)
+
+    return fold(flattened, visit)
+
+
+def _expand(expression: Expression, joined: Junction, limit: int) -> list[Clause]:
+    flattened = flat(expression)
+    size = _size(flattened, joined)
+    if size > limit:  # refuse before expanding: the blow-up is exponential
+        raise ExpansionError(size, limit)
+    predicates: dict[Hashable, Predicate] = {}  # the first of each test stands for all
+
+    def visit(node: Expression, parts: Sequence[list[Clause]]) -> list[Clause]:
+        if isinstance(node, Predicate):
+            return [(predicates.setdefault(same_test(node), node),)]
+        if isinstance(node, joined):
+            return list(chain.from_iterable(parts))
+        return [tuple(chain.from_iterable(combination)) for combination in product(*parts)]
+
+    return _distinct(fold(flattened, visit))
+
+
+def _distinct(clauses: list[Clause]) -> list[Clause]:
+    """Each clause once, in any order of its predicates, and each predicate once in it."""
+    found: dict[frozenset[int], Clause] = {}
+    for clause in clauses:
+        by_identity = {id(predicate): predicate for predicate in clause}
+        found.setdefault(frozenset(by_identity), tuple(by_identity.values()))
+    return list(found.values())

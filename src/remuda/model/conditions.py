@@ -47,15 +47,17 @@ class Range:
 
     def __post_init__(self) -> None:
         lower, upper = _bound(self.lower), _bound(self.upper)
-        kinds = {bound[0] for bound in (lower, upper) if bound is not None}
-        if len(kinds) > 1:
+        if lower and upper and lower[0] is not upper[0]:
             raise InvalidCriterion(
                 f"the bounds {self.lower!r} and {self.upper!r} are of different kinds"
             )
-        object.__setattr__(self, "kind", kinds.pop() if kinds else Kind.NUMBER)
+        known = lower or upper
+        object.__setattr__(self, "kind", known[0] if known else Kind.NUMBER)
         object.__setattr__(self, "bounds", (lower and lower[1], upper and upper[1]))
-        object.__setattr__(self, "lower_closed", self.lower_closed and lower is not None)
-        object.__setattr__(self, "upper_closed", self.upper_closed and upper is not None)
+        if self.lower_closed and lower is None:
+            object.__setattr__(self, "lower_closed", False)
+        if self.upper_closed and upper is None:
+            object.__setattr__(self, "upper_closed", False)
 
     def accepts(self, value: Any) -> bool:
         if type(value) is not int or self.kind is not Kind.NUMBER:
@@ -235,13 +237,24 @@ def satisfies(condition: Condition, value: Any) -> bool:
 
 def operands(values: Iterable[Any]) -> tuple[Any, ...]:
     """The values, checked, each once, in their order."""
-    return tuple({key(value): value for value in map(checked, values)}.values())
+    return tuple(_by_key(values).values())
 
 
 def _set_keys(condition: In | Related) -> None:
-    values = operands(condition.values)
-    object.__setattr__(condition, "values", values)
-    object.__setattr__(condition, "keys", frozenset(map(key, values)))
+    by_key = _by_key(condition.values)
+    object.__setattr__(condition, "values", tuple(by_key.values()))
+    object.__setattr__(condition, "keys", frozenset(by_key))
+
+
+def _by_key(values: Iterable[Any]) -> dict[Hashable, Any]:
+    found = {}
+    for value in values:
+        kind = type(value)
+        if kind is str or kind is int:  # the common case: its own key, and always comparable
+            found[value] = value
+        else:
+            found[key(checked(value))] = value
+    return found
 
 
 def _bound(value: Any) -> tuple[Kind, Ordered] | None:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from remuda.errors import InvalidCriterion
 from remuda.model.attributes import Attribute
 from remuda.model.calendars import epoch_milliseconds
-from remuda.model.conditions import TWO_VALUED, Condition, In, Related, Relation, satisfies
+from remuda.model.conditions import TWO_VALUED, Condition, In, satisfies
 from remuda.model.operations import Operation
 from remuda.model.values import key
 
@@ -161,7 +161,8 @@ class Predicate(Expression):
     def __post_init__(self) -> None:
         if self.polarity is Polarity.STRONGLY_EXCLUDED and type(self.condition) in TWO_VALUED:
             object.__setattr__(self, "polarity", Polarity.EXCLUDED)
-        object.__setattr__(self, "weight", _weight(self.weight))
+        if type(self.weight) is not float or not math.isfinite(self.weight):
+            object.__setattr__(self, "weight", _weight(self.weight))
         if self.value_weights:
             self._check_value_weights()
 
@@ -185,7 +186,7 @@ class Predicate(Expression):
 
     def points(self, value: Any) -> float:
         """What the condition scores on a value that satisfies it."""
-        if not self.value_weights or not isinstance(self.condition, In | Related):
+        if not self.value_weights or not isinstance(self.condition, In):
             return self.weight
         known = {key(one): weight for one, weight in self.value_weights}
         matched = set(map(key, value if isinstance(value, list) else (value,)))
@@ -209,10 +210,8 @@ class Predicate(Expression):
 
     def _check_value_weights(self) -> None:
         condition = self.condition
-        if not isinstance(condition, In | Related) or (
-            isinstance(condition, Related) and condition.relation is not Relation.OVERLAPS
-        ):
-            raise InvalidCriterion("weights of single values go with in and overlaps alone")
+        if not isinstance(condition, In):
+            raise InvalidCriterion("weights of single values go with in alone")
         weights = tuple((value, _weight(weight)) for value, weight in self.value_weights)
         for value, _ in weights:
             if key(value) not in condition.keys:

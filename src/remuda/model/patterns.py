@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Protocol, cast
 
 import re2
 
 from remuda.errors import InvalidCriterion
+
+_PATTERNS_AT_ONCE = 8192  # 100,000 patterns cost 80 µs a text so, 680 µs in thousands
 
 
 class Pattern(Protocol):
@@ -51,6 +54,11 @@ def like_regex(pattern: str, escape: str) -> str:
     return "".join(parts)
 
 
+def literal_regex(text: str) -> str:
+    """A pattern that matches the text itself and nothing else."""
+    return cast("str", re2.escape(text))
+
+
 def matches_whole(pattern: str, text: str) -> bool:
     try:
         return regex(pattern).fullmatch(text) is not None
@@ -63,3 +71,35 @@ def finds(pattern: str, text: str) -> bool:
         return regex(pattern).search(text) is not None
     except UnicodeEncodeError:
         return False
+
+
+class PatternSet:
+    """Many patterns over whole strings, tried together: RE2 looks for their literal parts first."""
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        self._filters: list[tuple[int, re2.Filter]] = []
+        self._compile(patterns, 0, _PATTERNS_AT_ONCE)
+
+    def matching(self, text: str) -> list[int]:
+        """The positions of the patterns that match the whole text."""
+        try:
+            return [
+                first + position
+                for first, patterns in self._filters
+                for position in patterns.Match(text) or ()
+            ]
+        except UnicodeEncodeError:
+            return []
+
+    def _compile(self, patterns: Sequence[str], first: int, at_once: int) -> None:
+        for start in range(0, len(patterns), at_once):
+            some = patterns[start : start + at_once]
+            found = re2.Filter()
+            for pattern in some:
+                found.Add(rf"\A(?:{pattern})\z", _options())
+            try:
+                found.Compile()
+            except re2.error:  # too much for RE2's memory at once
+                self._compile(some, first + start, at_once // 2)
+            else:
+                self._filters.append((first + start, found))

@@ -1,0 +1,167 @@
+"""Events to spaces: what an event says on the dimensions of a vocabulary, one event at a time.
+
+Work is done once per distinct value and remembered: regular expressions, sets, versions and
+exact arithmetic cost nothing for a value that was seen before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from remuda.arrays import starts_of
+from remuda.encoding.literals import YES, Dimension, View, Vocabulary
+from remuda.encoding.sets import SetIndex
+from remuda.encoding.spaces import ValueSpaces, VersionSpaces
+from remuda.encoding.table import EventBatch
+from remuda.model.attributes import Attribute
+from remuda.model.calendars import Extract
+from remuda.model.conditions import Contains, Like, Matches, Related, Suffix
+from remuda.model.operations import DateTime, Operation
+from remuda.model.patterns import PatternSet, literal_regex
+
+_REMEMBERED = 1 << 16  # values an attribute; beyond that its memory starts anew
+_EXACT_KEYS = frozenset({str, int})
+
+
+@dataclass(slots=True)
+class ChainEncoder:
+    """The dimensions of one attribute after one chain of pre-operations."""
+
+    operations: tuple[Operation, ...]
+    cells: list[tuple[int, ValueSpaces | VersionSpaces]] = field(default_factory=list)
+    patterns: list[str] = field(default_factory=list)
+    pattern_spaces: list[int] = field(default_factory=list)  # the "yes" of each
+    sets: SetIndex = field(default_factory=SetIndex)
+    _pattern_set: PatternSet | None = None
+
+    @property
+    def needs_clock(self) -> bool:
+        return any(
+            isinstance(operation, DateTime) and operation.extract is Extract.DIFF_WITH_EPOCH
+            for operation in self.operations
+        )
+
+    def spaces(self, raw: Any, now: int) -> list[int]:
+        """The spaces of a present raw value on these dimensions."""
+        for operation in self.operations:
+            raw = operation.apply(raw, now)
+        if not isinstance(raw, list):
+            return self._of_one(raw)
+        found = {space for element in raw for space in self._of_one(element)}
+        found.update(self.sets.matching(raw))
+        return list(found)
+
+    def _of_one(self, value: Any) -> list[int]:
+        found = [start + spaces.of(value) for start, spaces in self.cells]
+        if self.patterns and isinstance(value, str):
+            if self._pattern_set is None:
+                self._pattern_set = PatternSet(self.patterns)
+            matching = self._pattern_set.matching(value)
+            found += [self.pattern_spaces[position] for position in matching]
+        return found
+
+
+@dataclass(slots=True)
+class AttributeEncoder:
+    """All dimensions of one attribute."""
+
+    attribute: Attribute
+    timeless: list[ChainEncoder] = field(default_factory=list)
+    clocked: list[ChainEncoder] = field(default_factory=list)
+    _memory: dict[Any, list[int]] = field(default_factory=dict)
+
+    def spaces(self, raw: Any, now: int) -> list[int]:
+        """The spaces of a present raw value."""
+        kind = type(raw)
+        if kind in _EXACT_KEYS:
+            key = raw
+        elif kind is list or kind is dict:
+            return self._fresh(raw, now) + self._of_clock(raw, now)
+        else:
+            key = (kind, raw)
+        try:
+            found = self._memory.get(key)
+        except TypeError:  # not hashable
+            return self._fresh(raw, now) + self._of_clock(raw, now)
+        if found is None:
+            if len(self._memory) >= _REMEMBERED:
+                self._memory.clear()
+            found = self._memory[key] = self._fresh(raw, now)
+        return found + self._of_clock(raw, now) if self.clocked else found
+
+    def _fresh(self, raw: Any, now: int) -> list[int]:
+        return [space for chain in self.timeless for space in chain.spaces(raw, now)]
+
+    def _of_clock(self, raw: Any, now: int) -> list[int]:
+        return [space for chain in self.clocked for space in chain.spaces(raw, now)]
+
+
+class Encoder:
+    """Events to spaces for one vocabulary; only attributes that it mentions are looked up."""
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        starts = vocabulary.space_starts.tolist()
+        entries = list(zip(vocabulary.dimensions, vocabulary.spaces, starts[:-1], strict=True))
+        chains: dict[tuple[Attribute, tuple[Operation, ...]], ChainEncoder] = {}
+        for dimension, spaces, start in entries:
+            key = dimension.attribute, dimension.operations
+            chain = chains.setdefault(key, ChainEncoder(dimension.operations))
+            _enter(chain, dimension, spaces, start)
+        self.attributes: list[AttributeEncoder] = []
+        by_attribute = {}
+        for (attribute, _), chain in chains.items():
+            encoder = by_attribute.get(attribute)
+            if encoder is None:
+                encoder = by_attribute[attribute] = AttributeEncoder(attribute)
+                self.attributes.append(encoder)
+            (encoder.clocked if chain.needs_clock else encoder.timeless).append(chain)
+
+    def encode(self, events: Iterable[Any], now: int) -> EventBatch:
+        """A batch of events that are Python objects."""
+        rows = [self.spaces(event, now) for event in events]
+        items = [space for row in rows for space in row]
+        return EventBatch(starts_of([len(row) for row in rows]), np.array(items, np.int32))
+
+    def spaces(self, event: Any, now: int) -> list[int]:
+        """The present spaces of one event, ascending."""
+        found: list[int] = []
+        for encoder in self.attributes:
+            raw = encoder.attribute.resolve(event)
+            if raw is not None:
+                found += encoder.spaces(raw, now)
+        found.sort()
+        return found
+
+
+def _enter(
+    chain: ChainEncoder,
+    dimension: Dimension,
+    spaces: ValueSpaces | VersionSpaces | None,
+    start: int,
+) -> None:
+    if spaces is not None:
+        chain.cells.append((start, spaces))
+    elif dimension.view is View.SET:
+        assert isinstance(dimension.condition, Related)
+        chain.sets.add(dimension.condition, start + YES)
+    else:
+        chain.patterns.append(_whole_pattern(dimension.condition))
+        chain.pattern_spaces.append(start + YES)
+
+
+def _whole_pattern(condition: Any) -> str:
+    match condition:
+        case Matches():
+            return condition.whole_pattern
+        case Like():
+            return condition.regex
+        case Suffix(text):
+            return f"(?s:.*){literal_regex(text)}"
+        case Contains(text):
+            return f"(?s:.*){literal_regex(text)}(?s:.*)"
+        case _:
+            raise TypeError(f"{condition!r} is no pattern")

@@ -1,0 +1,227 @@
+"""Literals: the distinct tests of a set of criteria, and what they are in numbers.
+
+A test is a predicate without its weight. Tests on one attribute, after the same pre-operations
+and looked at in the same way, share a dimension. Regular expressions and sets have a dimension
+each, with two spaces: "no, or missing" and "yes".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+
+from remuda.arrays import Ints, frozen, starts_of
+from remuda.encoding.spaces import Span, ValueSpaces, VersionSpaces
+from remuda.encoding.table import Predicates
+from remuda.model.attributes import Attribute
+from remuda.model.conditions import (
+    Condition,
+    Contains,
+    Exists,
+    Like,
+    Matches,
+    Missing,
+    Related,
+    Suffix,
+    Version,
+)
+from remuda.model.expressions import And, Expression, Polarity, Predicate
+from remuda.model.operations import Operation
+
+YES = 1
+
+
+class View(StrEnum):
+    """The way a dimension looks at its values."""
+
+    VALUE = "value"
+    VERSION = "version"
+    PATTERN = "pattern"
+    SET = "set"
+
+
+@dataclass(frozen=True, slots=True)
+class Dimension:
+    """An attribute after pre-operations, looked at in one way (against one condition, if yes/no).
+
+    `copy` tells apart the dimensions that hold a second or third predicate of one clause.
+    """
+
+    attribute: Attribute
+    operations: tuple[Operation, ...]
+    view: View
+    condition: Condition | None = None
+    copy: int = 0
+
+
+def view_of(condition: Condition) -> View:
+    match condition:
+        case Version():
+            return View.VERSION
+        case Matches() | Like() | Suffix() | Contains():
+            return View.PATTERN
+        case Related():
+            return View.SET
+        case _:
+            return View.VALUE
+
+
+def splits(predicate: Predicate) -> bool:
+    """Whether a strong denial needs a second literal: a yes/no dimension cannot see "missing"."""
+    return predicate.polarity is Polarity.STRONGLY_EXCLUDED and view_of(predicate.condition) in (
+        View.PATTERN,
+        View.SET,
+    )
+
+
+def split(predicate: Predicate) -> Expression:
+    """The same as presence and a weak denial, neither of which scores."""
+    present = Predicate(predicate.attribute, Exists(), weight=0.0)
+    return And(present, predicate.with_polarity(Polarity.EXCLUDED))
+
+
+@dataclass(slots=True)
+class LiteralPool:
+    """Tests in the order of their first mention; mutable while criteria are being read."""
+
+    ids: dict[Hashable, int] = field(default_factory=dict)
+    tests: list[Predicate] = field(default_factory=list)
+    dims: list[int] = field(default_factory=list)  # of each test
+    dimensions: dict[Dimension, int] = field(default_factory=dict)
+
+    def add(self, predicate: Predicate) -> int:
+        """The id of the predicate's test."""
+        test = (
+            predicate.attribute, predicate.operations, predicate.condition, predicate.polarity
+        )  # fmt: skip
+        found = self.ids.get(test)
+        if found is None:
+            found = self.ids[test] = len(self.tests)
+            self.tests.append(predicate)
+            self.dims.append(self._dim(_dimension(predicate)))
+        return found
+
+    def add_copy(self, literal: int, copy: int) -> int:
+        """The id of the same test on a copy of its dimension."""
+        key = (literal, copy)
+        found = self.ids.get(key)
+        if found is None:
+            found = self.ids[key] = len(self.tests)
+            self.tests.append(self.tests[literal])
+            base = _dimension(self.tests[literal])
+            self.dims.append(
+                self._dim(
+                    Dimension(base.attribute, base.operations, base.view, base.condition, copy)
+                )
+            )
+        return found
+
+    def _dim(self, dimension: Dimension) -> int:
+        return self.dimensions.setdefault(dimension, len(self.dimensions))
+
+
+Spaces = ValueSpaces | VersionSpaces | None  # None: yes/no
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """All dimensions with their spaces, and all literals in numbers."""
+
+    dimensions: tuple[Dimension, ...]
+    spaces: tuple[Spaces, ...]
+    space_starts: Ints
+    predicates: Predicates
+
+    @classmethod
+    def of(cls, pool: LiteralPool) -> Vocabulary:
+        dimensions = tuple(pool.dimensions)
+        by_base: dict[Dimension, list[Condition]] = {}
+        for test, dim in zip(pool.tests, pool.dims, strict=True):
+            by_base.setdefault(_base(dimensions[dim]), []).append(test.condition)
+        made = {base: _partition(base, conditions) for base, conditions in by_base.items()}
+        spaces = tuple(made[_base(dimension)] for dimension in dimensions)
+        sizes = [1 + (YES if one is None else one.n_present) for one in spaces]
+        space_starts = starts_of(sizes)
+        if space_starts[-1] > np.iinfo(np.int32).max:
+            raise ValueError("more than 2^31 spaces in one segment")
+        return cls(
+            dimensions,
+            spaces,
+            frozen(space_starts.astype(np.int32)),
+            _predicates(pool, spaces, space_starts.tolist()),
+        )
+
+
+def _base(dimension: Dimension) -> Dimension:
+    if dimension.copy == 0:
+        return dimension
+    return Dimension(dimension.attribute, dimension.operations, dimension.view, dimension.condition)
+
+
+def _dimension(predicate: Predicate) -> Dimension:
+    condition = predicate.condition
+    if isinstance(condition, Exists | Missing):  # no operation makes a present value missing
+        return Dimension(predicate.attribute, (), View.VALUE)
+    view = view_of(condition)
+    alone = condition if view in (View.PATTERN, View.SET) else None
+    return Dimension(predicate.attribute, predicate.operations, view, alone)
+
+
+def _partition(base: Dimension, conditions: Iterable[Condition]) -> Spaces:
+    match base.view:
+        case View.VALUE:
+            return ValueSpaces(conditions)
+        case View.VERSION:
+            return VersionSpaces(c for c in conditions if isinstance(c, Version))
+        case View.PATTERN | View.SET:
+            return None
+
+
+def _predicates(
+    pool: LiteralPool, spaces: Sequence[Spaces], space_starts: Sequence[int]
+) -> Predicates:
+    on_missing, every, counts, lows, highs = [], [], [], [], []
+    for test, dim in zip(pool.tests, pool.dims, strict=True):
+        accepted, missing, all_of = _accepted(test, spaces[dim])
+        on_missing.append(missing)
+        every.append(all_of)
+        counts.append(len(accepted))
+        start = space_starts[dim]
+        lows += [start + lo for lo, _ in accepted]
+        highs += [start + hi for _, hi in accepted]
+    return frozen(  # type: ignore[no-any-return]
+        Predicates(
+            np.array(pool.dims, np.int32),
+            np.array(on_missing, np.bool_),
+            np.array(every, np.bool_),
+            starts_of(counts).astype(np.int32),
+            np.array(lows, np.int32),
+            np.array(highs, np.int32),
+        )
+    )
+
+
+def _accepted(test: Predicate, spaces: Spaces) -> tuple[list[Span], bool, bool]:
+    """The present spaces that satisfy the test, and its `on_missing` and `every`."""
+    if spaces is None:
+        n_present = YES
+        asked = [(YES, YES + 1)]
+    else:
+        n_present = spaces.n_present
+        asked = spaces.spans(test.condition)  # type: ignore[arg-type]
+    missing = isinstance(test.condition, Missing)
+    if test.polarity is Polarity.INCLUDED:
+        return asked, missing, False
+    refused = _complement(asked, n_present)
+    weak = test.polarity is Polarity.EXCLUDED
+    # over all spaces or none, "any" and "every" are the same: one spelling
+    return refused, weak and not missing, len(asked) > 0 and asked != [(1, n_present + 1)]
+
+
+def _complement(spans: Sequence[Span], n_present: int) -> list[Span]:
+    edges = [1, *(edge for span in spans for edge in span), n_present + 1]
+    pairs = zip(edges[::2], edges[1::2], strict=True)
+    return [(lo, hi) for lo, hi in pairs if lo < hi]

@@ -1,0 +1,269 @@
+"""The planner: each criterion as conjunctions, as disjunctions, or as a filter with a check.
+
+Matchers see only clauses of their kind. A criterion whose normal forms are small becomes the
+clauses of one of them; what would explode is filtered by a few clauses that it implies, and its
+program, which every criterion has for its score, decides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, frozen, ragged, starts_of
+from remuda.encoding.literals import LiteralPool, Vocabulary, split, splits
+from remuda.encoding.spaces import ValueSpaces
+from remuda.encoding.table import ClauseTable, CnfTable
+from remuda.logic.normal import Clause, cnf, cnf_size, dnf, dnf_size, nnf
+from remuda.logic.simplify import simplify
+from remuda.model.attributes import Attribute
+from remuda.model.expressions import And, Expression, Or, Polarity, Predicate, fold
+from remuda.model.values import key
+
+MAX_CLAUSES = 64  # of one criterion; a tree with more is filtered and checked
+_AND, _OR = 0, 1
+
+
+class Programs(NamedTuple):
+    """Each criterion's negation normal form in postfix: And and Or of so many, and leaves.
+
+    A code below zero joins the results before it (see `joint`); any other is a leaf.
+    """
+
+    starts: Longs
+    codes: Ints
+    leaf_literal: Ints
+    leaf_attribute: Ints
+    leaf_weight: Floats
+    value_starts: Ints  # of each leaf: the spaces of values that have weights of their own
+    value_space: Ints
+    value_weight: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Criteria in numbers: clauses for matchers, who owns them, and programs."""
+
+    vocabulary: Vocabulary
+    conjunctions: ClauseTable
+    owners: Ragged
+    cnf: CnfTable
+    cnf_owners: Ragged
+    checked: Bools  # criteria whose clauses are only necessary
+    programs: Programs
+    attributes: tuple[Attribute, ...]
+    simple: bool  # no criterion has two clauses: nothing can be found twice
+
+    @property
+    def n_criteria(self) -> int:
+        return len(self.checked)
+
+
+def joint(n_parts: int, kind: int) -> int:
+    """The code of an And or Or of so many parts; `-code - 1` is twice the number, plus the kind."""
+    return -(2 * n_parts + kind) - 1
+
+
+def plan(
+    expressions: Sequence[Expression],
+    *,
+    prefer_cnf: bool = False,
+    scalars: Collection[Attribute] = (),
+) -> Plan:
+    """Encode the expressions; criterion i is the i-th of them."""
+    planner = _Planner(prefer_cnf, scalars)
+    for expression in expressions:
+        planner.add(expression)
+    return planner.finish()
+
+
+@dataclass(slots=True)
+class _Clauses:
+    """Distinct clauses of one kind, and who owns each."""
+
+    rows: dict[tuple[int, ...], int] = field(default_factory=dict)
+    owners: list[list[int]] = field(default_factory=list)
+
+    def add(self, literals: tuple[int, ...]) -> int:
+        row = self.rows.setdefault(literals, len(self.owners))
+        if row == len(self.owners):
+            self.owners.append([])
+        return row
+
+
+@dataclass(slots=True)
+class _Planner:
+    prefer_cnf: bool
+    scalars: Collection[Attribute]
+    pool: LiteralPool = field(default_factory=LiteralPool)
+    conjunctions: _Clauses = field(default_factory=_Clauses)
+    disjunctions: _Clauses = field(default_factory=_Clauses)
+    cnf_rows: _Clauses = field(default_factory=_Clauses)
+    checked: list[bool] = field(default_factory=list)
+    simple: bool = True
+    codes: list[int] = field(default_factory=list)
+    code_counts: list[int] = field(default_factory=list)
+    leaves: dict[Hashable, int] = field(default_factory=dict)
+    leaf_predicates: list[Predicate] = field(default_factory=list)
+    leaf_literals: list[int] = field(default_factory=list)
+
+    def add(self, expression: Expression) -> None:
+        parts = _plain_conjunction(expression)
+        if parts is None:
+            written = nnf(expression)
+            self._write_program(fold(written, _without_splits))
+            simplest = simplify(written, scalars=self.scalars)
+            self._choose_form(fold(simplest, _without_splits))
+        else:
+            literals = [self._leaf(part) for part in parts]
+            self.codes.append(joint(len(parts), _AND))
+            self.code_counts.append(len(parts) + 1)
+            self.checked.append(False)
+            self._own(self.conjunctions, self._row(literals))
+
+    def _choose_form(self, expression: Expression) -> None:
+        n_dnf, n_cnf = dnf_size(expression), cnf_size(expression)
+        self.checked.append(min(n_dnf, n_cnf) > MAX_CLAUSES)
+        if n_dnf <= MAX_CLAUSES and (n_dnf <= n_cnf or not self.prefer_cnf):
+            self._add_conjunctions(dnf(expression))
+        elif n_cnf <= MAX_CLAUSES:
+            rows = sorted(self.disjunctions.add(self._row_of(clause)) for clause in cnf(expression))
+            self._own(self.cnf_rows, tuple(rows))
+        else:
+            self._add_conjunctions(fold(expression, _necessary))
+
+    def _add_conjunctions(self, clauses: Sequence[Clause]) -> None:
+        self.simple = self.simple and len(clauses) <= 1
+        for clause in clauses:
+            self._own(self.conjunctions, self._row_of(clause))
+
+    def _own(self, clauses: _Clauses, row: tuple[int, ...]) -> None:
+        owners = clauses.owners[clauses.add(row)]
+        criterion = len(self.checked) - 1
+        if not owners or owners[-1] != criterion:
+            owners.append(criterion)
+
+    def _row_of(self, clause: Clause) -> tuple[int, ...]:
+        return self._row([self.pool.add(predicate) for predicate in clause])
+
+    def _row(self, literals: list[int]) -> tuple[int, ...]:
+        """The literals, each on a dimension of its own."""
+        dims = self.pool.dims
+        if len({dims[literal] for literal in literals}) == len(literals):
+            return tuple(sorted(literals))
+        used: dict[int, int] = {}
+        row = []
+        for literal in sorted(set(literals)):
+            copy = used.get(dims[literal], 0)
+            used[dims[literal]] = copy + 1
+            row.append(self.pool.add_copy(literal, copy) if copy else literal)
+        return tuple(sorted(row))
+
+    def _write_program(self, expression: Expression) -> None:
+        before = len(self.codes)
+
+        def write(node: Expression, parts: Sequence[None]) -> None:
+            if isinstance(node, Predicate):
+                self._leaf(node)
+            else:
+                self.codes.append(joint(len(parts), _AND if isinstance(node, And) else _OR))
+
+        fold(expression, write)
+        self.code_counts.append(len(self.codes) - before)
+
+    def _leaf(self, predicate: Predicate) -> int:
+        literal = self.pool.add(predicate)
+        asked = predicate.polarity is Polarity.INCLUDED
+        leaf_key = literal, predicate.weight if asked else 0.0, predicate.value_weights
+        leaf = self.leaves.setdefault(leaf_key, len(self.leaf_predicates))
+        if leaf == len(self.leaf_predicates):
+            self.leaf_predicates.append(predicate)
+            self.leaf_literals.append(literal)
+        self.codes.append(leaf)
+        return literal
+
+    def finish(self) -> Plan:
+        vocabulary = Vocabulary.of(self.pool)
+        attributes = tuple(dict.fromkeys(test.attribute for test in self.pool.tests))
+        disjunctions = self._table(vocabulary, self.disjunctions)
+        return Plan(
+            vocabulary,
+            self._table(vocabulary, self.conjunctions),
+            ragged(self.conjunctions.owners),
+            CnfTable(ragged(self.cnf_rows.rows), disjunctions),
+            ragged(self.cnf_rows.owners),
+            frozen(np.array(self.checked, np.bool_)),
+            self._programs(vocabulary, attributes),
+            attributes,
+            self.simple,
+        )
+
+    def _table(self, vocabulary: Vocabulary, clauses: _Clauses) -> ClauseTable:
+        return ClauseTable(vocabulary.space_starts, vocabulary.predicates, ragged(clauses.rows))
+
+    def _programs(self, vocabulary: Vocabulary, attributes: Sequence[Attribute]) -> Programs:
+        position = {attribute: i for i, attribute in enumerate(attributes)}
+        leaves = self.leaf_predicates
+        values = [
+            _value_spaces(vocabulary, literal, leaf)
+            for literal, leaf in zip(self.leaf_literals, leaves, strict=True)
+        ]
+        weights = [leaf.weight if leaf.polarity is Polarity.INCLUDED else 0.0 for leaf in leaves]
+        return frozen(  # type: ignore[no-any-return]
+            Programs(
+                starts_of(self.code_counts),
+                np.array(self.codes, np.int32),
+                np.array(self.leaf_literals, np.int32),
+                np.array([position[leaf.attribute] for leaf in leaves], np.int32),
+                np.array(weights, np.float64),
+                starts_of([len(row) for row in values]).astype(np.int32),
+                np.array([space for row in values for space, _ in row], np.int32),
+                np.array([weight for row in values for _, weight in row], np.float64),
+            )
+        )
+
+
+def _plain_conjunction(expression: Expression) -> tuple[Predicate, ...] | None:
+    """The parts of an And of predicates, or the one predicate; None for anything more."""
+    parts: tuple[Any, ...] = expression.parts if isinstance(expression, And) else (expression,)
+    for part in parts:
+        if not isinstance(part, Predicate) or splits(part):
+            return None
+    return parts
+
+
+def _without_splits(node: Expression, parts: Sequence[Expression]) -> Expression:
+    if isinstance(node, Predicate):
+        return split(node) if splits(node) else node
+    return (And if isinstance(node, And) else Or)(*parts)
+
+
+def _necessary(node: Expression, parts: Sequence[list[Clause]]) -> list[Clause]:
+    """A few clauses of which one holds wherever the node does: of an And, those of one part."""
+    if isinstance(node, Predicate):
+        return [(node,)]
+    if isinstance(node, And):
+        return min(parts, key=_cost, default=[()])
+    together = [clause for part in parts for clause in part]
+    return together if len(together) <= MAX_CLAUSES else [()]
+
+
+def _cost(clauses: list[Clause]) -> int:
+    """How bad the clauses are as a filter: those true on missing attributes are no filter."""
+    return sum(1 if _needs_presence(clause) else MAX_CLAUSES for clause in clauses)
+
+
+def _needs_presence(clause: Clause) -> bool:
+    return any(predicate.polarity is not Polarity.EXCLUDED for predicate in clause)
+
+
+def _value_spaces(vocabulary: Vocabulary, literal: int, leaf: Predicate) -> list[tuple[int, float]]:
+    if not leaf.value_weights or leaf.polarity is not Polarity.INCLUDED:
+        return []
+    dim = int(vocabulary.predicates.dim[literal])
+    spaces, start = vocabulary.spaces[dim], int(vocabulary.space_starts[dim])
+    assert isinstance(spaces, ValueSpaces)
+    return [(start + spaces.point(key(value)), weight) for value, weight in leaf.value_weights]

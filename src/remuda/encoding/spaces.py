@@ -1,0 +1,196 @@
+"""Spaces of one dimension: the cells between the cuts that its predicates make.
+
+Present spaces are numbered from 1; 0 is "missing". Space 1 has every present value that no
+predicate asks for by itself. This is the PS-Tree's idea: each constant cuts the order of its kind
+right before or right after itself, and between two cuts no predicate can tell values apart.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Hashable, Iterable
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from remuda.arrays import Floats, Longs
+from remuda.model.conditions import Condition, Exists, In, Missing, Prefix, Range, Version
+from remuda.model.values import Kind, key, number, ordered
+from remuda.model.versions import version_key
+
+Span = tuple[int, int]
+Cut = tuple[Any, int]  # a value, and 0 for the cut right before it or 1 for right after
+
+OTHER = 1
+_BEFORE, _AFTER = 0, 1
+_LAST_CHARACTER = chr(0x10FFFF)
+_INT64 = np.iinfo(np.int64)
+
+
+class ValueSpaces:
+    """The partition of a dimension that is looked at as a value."""
+
+    def __init__(self, conditions: Iterable[Condition]) -> None:
+        points: dict[Hashable, None] = {}
+        cuts: dict[Kind, set[Cut]] = {}
+        for condition in conditions:
+            _collect(condition, points, cuts)
+        self.points = {point: OTHER + 1 + i for i, point in enumerate(points)}
+        self.cuts = {kind: sorted(cuts[kind]) for kind in Kind if kind in cuts}
+        self.first: dict[Kind, int] = {}
+        n = OTHER + len(self.points)
+        for kind, found in self.cuts.items():
+            self.first[kind] = n + 1
+            n += len(found) + 1
+        self.n_present = n
+
+    def of(self, value: Any) -> int:
+        """The space of a present value that is no list (or an element of one)."""
+        found = ordered(value)
+        if found is None:
+            return self.points.get(key(value), OTHER) if value is not None else OTHER
+        kind, comparable = found
+        if kind not in self.first:
+            return OTHER
+        return self.first[kind] + bisect_left(self.cuts[kind], (comparable, 0.5))
+
+    def spans(self, condition: Condition) -> list[Span]:
+        """The present spaces whose values the condition accepts."""
+        match condition:
+            case In():
+                return _joined((space, space + 1) for space in map(self.point, condition.keys))
+            case Range():
+                return self._between(condition.kind, *_range_cuts(condition))
+            case Prefix(text):
+                return self._between(Kind.STRING, *_prefix_cuts(text))
+            case Exists():
+                return [(1, self.n_present + 1)]
+            case Missing():
+                return []
+            case _:
+                raise TypeError(f"{condition!r} is not about values")
+
+    def number_thresholds(self) -> tuple[Longs, Floats]:
+        """The smallest integer, and the smallest float, that lies beyond each cut of the numbers.
+
+        A number's space is then the first of the numbers plus how many of these it reaches.
+        """
+        cuts = self.cuts.get(Kind.NUMBER, [])
+        integers = [_first_integer(cut) for cut in cuts]
+        reachable = [max(value, _INT64.min) for value in integers if value <= _INT64.max]
+        floats = [at for at in map(_first_float, cuts) if not math.isnan(at)]
+        return np.array(reachable, np.int64), np.array(floats, np.float64)
+
+    def point(self, point: Hashable) -> int:
+        if point in self.points:
+            return self.points[point]
+        return self.of(point)
+
+    def _between(self, kind: Kind, lower: Cut | None, upper: Cut | None) -> list[Span]:
+        cuts, first = self.cuts[kind], self.first[kind]
+        begin = 0 if lower is None else bisect_left(cuts, lower) + 1
+        end = len(cuts) + 1 if upper is None else bisect_left(cuts, upper) + 1
+        return [(first + begin, first + end)] if begin < end else []
+
+
+class VersionSpaces:
+    """The partition of a dimension that is looked at as a version; strings alone are versions."""
+
+    def __init__(self, conditions: Iterable[Version]) -> None:
+        cuts = {self._cut(condition) for condition in conditions}
+        by_order = sorted(cuts, key=lambda cut: (version_key(cut[0]), cut[1]))
+        self.cuts = [(version_key(base), side) for base, side in by_order]
+        self.n_present = OTHER + len(self.cuts) + 1
+
+    def of(self, value: Any) -> int:
+        """The space of a present value that is no list."""
+        if not isinstance(value, str):
+            return OTHER
+        return OTHER + 1 + bisect_left(self.cuts, (version_key(value), 0.5))
+
+    def spans(self, condition: Version) -> list[Span]:
+        """The present spaces whose versions the condition accepts."""
+        base, side = self._cut(condition)
+        at = OTHER + 2 + bisect_left(self.cuts, (version_key(base), side))
+        return [(at, self.n_present + 1)] if condition.above else [(OTHER + 1, at)]
+
+    @staticmethod
+    def _cut(condition: Version) -> tuple[str, int]:
+        return condition.base, _AFTER if condition.above is condition.strict else _BEFORE
+
+
+def _collect(
+    condition: Condition, points: dict[Hashable, None], cuts: dict[Kind, set[Cut]]
+) -> None:
+    if isinstance(condition, In):
+        for point in condition.keys:
+            found = None if isinstance(point, tuple) else ordered(point)
+            if found is None:
+                points[point] = None
+            else:
+                kind, value = found
+                cuts.setdefault(kind, set()).update(((value, _BEFORE), (value, _AFTER)))
+    elif isinstance(condition, Range):
+        made = cuts.setdefault(condition.kind, set())
+        made.update(cut for cut in _range_cuts(condition) if cut is not None)
+    elif isinstance(condition, Prefix):
+        made = cuts.setdefault(Kind.STRING, set())
+        made.update(cut for cut in _prefix_cuts(condition.text) if cut is not None)
+
+
+def _range_cuts(condition: Range) -> tuple[Cut | None, Cut | None]:
+    lower, upper = condition.bounds
+    return (
+        None if lower is None else (lower, _BEFORE if condition.lower_closed else _AFTER),
+        None if upper is None else (upper, _AFTER if condition.upper_closed else _BEFORE),
+    )
+
+
+def _prefix_cuts(text: str) -> tuple[Cut | None, Cut | None]:
+    """The strings that begin with `text` are an interval of their order."""
+    stem = text.rstrip(_LAST_CHARACTER)
+    after = stem[:-1] + chr(ord(stem[-1]) + 1) if stem else None
+    return (text, _BEFORE) if text else None, None if after is None else (after, _BEFORE)
+
+
+def _joined(spans: Iterable[Span]) -> list[Span]:
+    """The spans in order, those that touch as one."""
+    joined: list[Span] = []
+    for lo, hi in sorted(spans):
+        if joined and joined[-1][1] >= lo:
+            joined[-1] = (joined[-1][0], max(hi, joined[-1][1]))
+        else:
+            joined.append((lo, hi))
+    return joined
+
+
+def _first_integer(cut: Cut) -> int:
+    value, side = cut
+    if isinstance(value, float):  # an infinity
+        return _INT64.max + 1 if value > 0 else _INT64.min
+    if isinstance(value, Decimal) and abs(value.adjusted()) > 400:
+        value = 10**400 if value > 0 else -(10**400)  # as far out, and quicker
+    whole = math.ceil(value)
+    return whole + 1 if side == _AFTER and whole == value else whole
+
+
+def _first_float(cut: Cut) -> float:
+    value, side = cut
+    try:
+        at = float(value)
+    except OverflowError:
+        at = math.inf if value > 0 else -math.inf
+    while _beyond(at, value, side) and at > -math.inf:
+        at = math.nextafter(at, -math.inf)
+    while not _beyond(at, value, side):
+        if at == math.inf:
+            return math.nan  # no float lies beyond
+        at = math.nextafter(at, math.inf)
+    return at
+
+
+def _beyond(at: float, value: Any, side: int) -> bool:
+    exact = number(at)
+    return exact is not None and (exact > value or (exact == value and side == _BEFORE))

@@ -1,0 +1,228 @@
+"""Segments: an immutable set of criteria in numbers, with the matcher that finds them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from remuda.arrays import Bools, Floats, Ints, Longs, frozen
+from remuda.encoding.encoder import Encoder
+from remuda.encoding.plan import Plan, plan
+from remuda.encoding.table import EventBatch
+from remuda.jit import kernel
+from remuda.matchers.contract import CnfMatcher, Hits, Matcher, cnf_matcher, conjunction_matcher
+from remuda.matchers.kernels.output import grown
+from remuda.matchers.kernels.programs import score
+from remuda.matchers.kernels.truth import lay_out, take_away
+from remuda.model.attributes import Attribute
+from remuda.model.expressions import Expression
+
+_OWN_CNF = frozenset({"scan", "pscan", "kindex"})  # matchers with a CNF algorithm of their own
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Criteria 0 to n - 1, planned, encoded and arranged; never changed."""
+
+    plan: Plan
+    matcher: Matcher
+    cnf: CnfMatcher
+    encoder: Encoder
+    dim_of_space: Ints
+    _scratch: threading.local = field(default_factory=threading.local, repr=False)
+
+    @classmethod
+    def build(
+        cls,
+        expressions: Sequence[Expression],
+        *,
+        matcher: str,
+        scalars: Collection[Attribute] = (),
+    ) -> Segment:
+        made = plan(expressions, prefer_cnf=matcher in _OWN_CNF, scalars=scalars)
+        return cls(
+            made,
+            conjunction_matcher(matcher).build(made.conjunctions),
+            cnf_matcher(matcher).build(made.cnf),
+            Encoder(made.vocabulary),
+            frozen(made.conjunctions.dim_of_space()),
+        )
+
+    def match(self, events: EventBatch) -> Hits:
+        """The criteria that each event satisfies, each once, in any order."""
+        found = self._owned(self.matcher.match(events), self.plan.owners, events)
+        if self.plan.cnf.n_rows == 0:
+            return found
+        more = self._owned(self.cnf.match(events), self.plan.cnf_owners, events)
+        return _side_by_side(found, more)
+
+    def scores(self, events: EventBatch, found: Hits, weights: Mapping[Attribute, float]) -> Floats:
+        """The score of each criterion that was found, in the order of `found.rows`."""
+        by_attribute = [weights.get(attribute, 1.0) for attribute in self.plan.attributes]
+        return _scores(  # type: ignore[no-any-return]
+            found.starts, found.rows, events.starts, events.spaces, self.dim_of_space,
+            len(self.plan.vocabulary.dimensions), np.array(by_attribute, np.float64),
+            *self.plan.programs, *self.plan.vocabulary.predicates,
+        )  # fmt: skip
+
+    def _owned(self, hits: Hits, owners: Any, events: EventBatch) -> Hits:
+        """The owners of the clauses that were hit, checked where the clauses only suffice."""
+        made = self.plan
+        starts, rows = _owners(hits.starts, hits.rows, *owners, self._seen(), made.simple)
+        if made.checked.any():
+            starts, rows = _check(
+                starts, rows, made.checked, events.starts, events.spaces, self.dim_of_space,
+                len(made.vocabulary.dimensions), np.ones(len(made.attributes)),
+                *made.programs, *made.vocabulary.predicates,
+            )  # fmt: skip
+        return Hits(starts, rows, hits.candidates)
+
+    def _seen(self) -> Longs:
+        """A stamp for each criterion, and the last one used; one array a thread."""
+        seen: Longs | None = getattr(self._scratch, "seen", None)
+        if seen is None:
+            seen = self._scratch.seen = np.zeros(self.plan.n_criteria + 1, np.int64)
+        return seen
+
+
+def _side_by_side(left: Hits, right: Hits) -> Hits:
+    """Both ragged arrays, row by row."""
+    n_left, n_right = np.diff(left.starts), np.diff(right.starts)
+    rows = np.empty(len(left.rows) + len(right.rows), np.int32)
+    at_left = np.arange(len(left.rows)) + np.repeat(right.starts[:-1], n_left)
+    at_right = np.arange(len(right.rows)) + np.repeat(left.starts[1:], n_right)
+    rows[at_left], rows[at_right] = left.rows, right.rows
+    return Hits(left.starts + right.starts, rows, left.candidates + right.candidates)
+
+
+@kernel
+def _owners(
+    hit_starts: Longs, hits: Ints, owner_starts: Longs, owners: Ints, seen: Longs, simple: bool
+) -> tuple[Longs, Ints]:
+    n_events = len(hit_starts) - 1
+    starts = np.zeros(n_events + 1, np.int64)
+    rows = np.empty(max(len(hits), 1), np.int32)
+    n = 0
+    stamp = seen[-1]
+    for event in range(n_events):
+        stamp += 1
+        for i in range(hit_starts[event], hit_starts[event + 1]):
+            begin, end = owner_starts[hits[i]], owner_starts[hits[i] + 1]
+            if n + end - begin > len(rows):
+                rows = grown(rows, n + end - begin)
+            for j in range(begin, end):
+                if simple or seen[owners[j]] != stamp:
+                    seen[owners[j]] = stamp
+                    rows[n] = owners[j]
+                    n += 1
+        starts[event + 1] = n
+    seen[-1] = stamp
+    return starts, rows[:n].copy()
+
+
+@kernel
+def _check(
+    found_starts: Longs,
+    found: Ints,
+    checked: Bools,
+    event_starts: Longs,
+    spaces: Ints,
+    dim_of_space: Ints,
+    n_dims: int,
+    attribute_weight: Floats,
+    program_starts: Longs,
+    codes: Ints,
+    leaf_literal: Ints,
+    leaf_attribute: Ints,
+    leaf_weight: Floats,
+    value_starts: Ints,
+    value_space: Ints,
+    value_weight: Floats,
+    dims: Ints,
+    on_missing: Bools,
+    every: Bools,
+    span_starts: Ints,
+    span_lo: Ints,
+    span_hi: Ints,
+) -> tuple[Longs, Ints]:
+    """Those found whose programs hold, for the criteria that need the check."""
+    starts = np.zeros(len(found_starts), np.int64)
+    rows = np.empty(len(found), np.int32)
+    first, last = np.zeros(n_dims, np.int64), np.zeros(n_dims, np.int64)
+    stack = np.empty(_deepest(program_starts) + 1, np.float64)
+    n = 0
+    for event in range(len(found_starts) - 1):
+        begin, end = event_starts[event], event_starts[event + 1]
+        lay_out(spaces, begin, end, dim_of_space, first, last)
+        for i in range(found_starts[event], found_starts[event + 1]):
+            criterion = found[i]
+            kept = True
+            if checked[criterion]:
+                kept = not np.isnan(
+                    score(
+                        program_starts[criterion], program_starts[criterion + 1], codes,
+                        leaf_literal, leaf_attribute, leaf_weight, value_starts, value_space,
+                        value_weight, attribute_weight, stack, spaces, first, last,
+                        dims, on_missing, every, span_starts, span_lo, span_hi,
+                    )
+                )  # fmt: skip
+            if kept:
+                rows[n] = criterion
+                n += 1
+        take_away(spaces, begin, end, dim_of_space, first, last)
+        starts[event + 1] = n
+    return starts, rows[:n].copy()
+
+
+@kernel
+def _scores(
+    found_starts: Longs,
+    found: Ints,
+    event_starts: Longs,
+    spaces: Ints,
+    dim_of_space: Ints,
+    n_dims: int,
+    attribute_weight: Floats,
+    program_starts: Longs,
+    codes: Ints,
+    leaf_literal: Ints,
+    leaf_attribute: Ints,
+    leaf_weight: Floats,
+    value_starts: Ints,
+    value_space: Ints,
+    value_weight: Floats,
+    dims: Ints,
+    on_missing: Bools,
+    every: Bools,
+    span_starts: Ints,
+    span_lo: Ints,
+    span_hi: Ints,
+) -> Floats:
+    scores = np.empty(len(found), np.float64)
+    first, last = np.zeros(n_dims, np.int64), np.zeros(n_dims, np.int64)
+    stack = np.empty(_deepest(program_starts) + 1, np.float64)
+    for event in range(len(found_starts) - 1):
+        begin, end = event_starts[event], event_starts[event + 1]
+        lay_out(spaces, begin, end, dim_of_space, first, last)
+        for i in range(found_starts[event], found_starts[event + 1]):
+            scores[i] = score(
+                program_starts[found[i]], program_starts[found[i] + 1], codes,
+                leaf_literal, leaf_attribute, leaf_weight, value_starts, value_space,
+                value_weight, attribute_weight, stack, spaces, first, last,
+                dims, on_missing, every, span_starts, span_lo, span_hi,
+            )  # fmt: skip
+        take_away(spaces, begin, end, dim_of_space, first, last)
+    return scores
+
+
+@kernel
+def _deepest(program_starts: Longs) -> int:
+    """No program needs a stack longer than itself."""
+    deepest = 0
+    for i in range(len(program_starts) - 1):
+        deepest = max(deepest, program_starts[i + 1] - program_starts[i])
+    return deepest

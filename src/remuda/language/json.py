@@ -1,0 +1,122 @@
+"""The JSON form: Mustang's criteria, and named extensions for what Mustang lacks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, get_args
+
+import msgspec
+
+from remuda.errors import InvalidCriterion
+from remuda.language import json_mustang, json_writing
+from remuda.language.json_structs import Detail, Form, PreOperation
+from remuda.model.calendars import Extract
+from remuda.model.expressions import Expression, Polarity
+
+
+class _Named(msgspec.Struct):
+    """A criterion of which nothing but the id is read."""
+
+    id: str
+
+
+_FORM: msgspec.json.Decoder[Form] = msgspec.json.Decoder(Form)
+_NAMED = msgspec.json.Decoder(_Named)
+_HEAD = re.compile(
+    r'\s*\{\s*(?:"form"\s*:\s*"[^"\\]*"\s*,\s*)?"id"\s*:\s*(?P<id>"(?:[^"\\]|\\.)*")'
+)
+
+
+def read(source: Mapping[str, Any] | str | bytes) -> tuple[str, Expression, frozenset[str]]:
+    """The id, the expression and the tags of a criterion; InvalidCriterion says what is wrong."""
+    try:
+        form = _decode(source)
+        return _named(form), form.expression(), frozenset(form.tags)
+    except InvalidCriterion as error:
+        raise error.inside("", _id(source)) from None
+    except RecursionError:
+        reason = "it is nested too deeply to be read: some hundreds of levels are the most"
+        raise InvalidCriterion(reason, criterion=_id(source)) from None
+
+
+def write(
+    id: str, expression: Expression, tags: frozenset[str], *, mustang: bool = False
+) -> dict[str, Any]:
+    """The criterion as a JSON object; with `mustang`, only if Mustang reads it the same."""
+    try:
+        written = json_writing.criterion(id, expression, tags)
+    except InvalidCriterion as error:
+        raise error.inside("", id) from None
+    if mustang:
+        json_mustang.check(written)
+    return written
+
+
+def _decode(source: Mapping[str, Any] | str | bytes) -> Form:
+    try:
+        if isinstance(source, str | bytes):
+            return _FORM.decode(source)
+        form: Form = msgspec.convert(source, Form)
+    except msgspec.ValidationError as error:
+        raise _misfit(str(error)) from None
+    except msgspec.DecodeError as error:
+        where = f", at its end (byte {len(source)})" if "truncated" in str(error) else ""
+        raise InvalidCriterion(f"the text is not JSON: {error}{where}") from None
+    except UnicodeError as error:
+        raise InvalidCriterion(f"the text is not UTF-8: {error}") from None
+    return form
+
+
+def _named(form: Form) -> str:
+    if form.id is None:
+        raise InvalidCriterion("it lacks the property `id`")
+    return form.id
+
+
+def _misfit(message: str) -> InvalidCriterion:
+    """The error for what is JSON but no criterion, of a message such as "… - at `$.id`"."""
+    reason, _, path = message.rpartition(" - at `") if " - at `" in message else (message, "", "")
+    place = path.rpartition("$")[2].rstrip("`").removeprefix(".")
+    value = re.fullmatch(r"Invalid (?:enum )?value (.*)", reason, re.DOTALL)
+    if value:
+        return InvalidCriterion(f"{value[1]} is none of {', '.join(_choices(place))}", place)
+    reason = reason.replace("Object missing required field", "it lacks the property")
+    reason = reason.replace("Object contains unknown field", "there is no such property here:")
+    return InvalidCriterion(reason[0].lower() + reason[1:], place)
+
+
+def _choices(place: str) -> tuple[str, ...]:
+    """The words that may stand at a place."""
+    names = re.sub(r"\[\d+\]", "", place).split(".")
+    known = {
+        "form": _tags(Form),
+        "caveat": _tags(Detail),
+        "extract": tuple(Extract),
+        "check": ("ABOVE", "BELOW"),
+        "type": ("AND", "OR"),
+        "conjunctions.type": ("AND",),
+        "disjunctions.type": ("OR",),
+        "predicates.type": tuple(Polarity),
+        "preOperation.type": _tags(PreOperation),
+        "preOperations.type": _tags(PreOperation),
+    }
+    return known.get(".".join(names[-2:])) or known[names[-1]]
+
+
+def _tags(union: Any) -> tuple[str, ...]:
+    return tuple(struct.__struct_config__.tag for struct in get_args(union))
+
+
+def _id(source: Mapping[str, Any] | str | bytes) -> str | None:
+    """The id of a criterion that may be broken elsewhere, where it can be known."""
+    if isinstance(source, Mapping):
+        return source["id"] if isinstance(source.get("id"), str) else None
+    if not isinstance(source, str | bytes):
+        return None
+    try:
+        return _NAMED.decode(source).id
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        text = source if isinstance(source, str) else source.decode("utf-8", "replace")
+        head = _HEAD.match(text)
+        return msgspec.json.decode(head["id"], type=str) if head else None

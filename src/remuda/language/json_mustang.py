@@ -1,0 +1,87 @@
+"""What our JSON says and Mustang's cannot, or what Mustang would read as something else.
+
+Mustang has no tags, no strong negation, no weights of single values, none of our caveats, no
+typed values, no order but that of numbers, no time zones. Its weights are integers of 64 bits,
+0 being read as 1, and its SUBSTRING needs an end. A whole criterion may be empty there; clauses,
+nested parts and sets of values may not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from remuda.errors import NoMustangEquivalent
+
+Json = dict[str, Any]
+
+_CAVEATS = frozenset({
+    "EQUALITY", "SUBSET", "SUPERSET", "EQUALSET", "RANGE", "REGEX", "VERSIONING",
+    "EXISTENCE", "NON_EXISTENCE",
+})  # fmt: skip
+_PARTS = ("conjunctions", "disjunctions", "predicates", "criterias")
+
+
+def check(criterion: Json) -> None:
+    """Raise NoMustangEquivalent at the first place that Mustang does not read as we do."""
+    if "tags" in criterion:
+        raise NoMustangEquivalent("tags", "a criterion has no tags there")
+    for place, predicate in _predicates(criterion):
+        for inner, reason in _differences(predicate):
+            raise NoMustangEquivalent(f"{place}.{inner}", reason)
+
+
+def _predicates(criterion: Json) -> Iterator[tuple[str, Json]]:
+    """Every predicate with its place, in written order."""
+    pending = [("", criterion)]
+    while pending:
+        place, node = pending.pop()
+        parts = [
+            (f"{place}.{name}[{i}]".lstrip("."), part)
+            for name in _PARTS
+            for i, part in enumerate(node.get(name, ()))
+        ]
+        if "lhs" in node:
+            yield place, node
+        elif place and not parts:
+            raise NoMustangEquivalent(place, "a part that is empty is found wrongly there")
+        pending.extend(reversed(parts))
+
+
+def _differences(predicate: Json) -> Iterator[tuple[str, str]]:
+    """Where in the predicate Mustang differs, and how."""
+    if predicate["type"] == "STRONGLY_EXCLUDED":
+        yield "type", "all negation is weak there"
+    weight = predicate["weight"]
+    if weight == 0:
+        yield "weight", "a weight of 0 counts as 1 there"
+    if not isinstance(weight, int):
+        yield "weight", f"a weight is an integer there, not {weight}"
+    if "valueWeights" in predicate:
+        yield "valueWeights", "single values have no weights there"
+    for name, reason in _detail_differences(predicate["detail"]):
+        yield f"detail.{name}", reason
+    for i, operation in enumerate(predicate.get("preOperations", ())):
+        for name, reason in _operation_differences(operation):
+            yield f"preOperations[{i}].{name}", reason
+
+
+def _detail_differences(detail: Json) -> Iterator[tuple[str, str]]:
+    if detail["caveat"] not in _CAVEATS:
+        yield "caveat", f"there is no {detail['caveat']} there"
+    if "typedValues" in detail:
+        yield "typedValues", "values are those of JSON there"
+    if detail.get("values") == []:
+        yield "values", "at least one value is needed there"
+    for bound in ("lowerBound", "upperBound"):
+        if not isinstance(detail.get(bound, 0), int | float):
+            yield bound, "a range is one of JSON's numbers there"
+
+
+def _operation_differences(operation: Json) -> Iterator[tuple[str, str]]:
+    if "zone" in operation:
+        yield "zone", "the time zone is that of the machine there"
+    if isinstance(operation.get("rhs"), dict):
+        yield "rhs", "a number is a double there"
+    if operation["type"] == "SUBSTRING" and "endIndex" not in operation:
+        yield "endIndex", "a substring without an end is empty there"

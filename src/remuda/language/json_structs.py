@@ -1,0 +1,391 @@
+"""The JSON form as it is written: structs that msgspec fills, each of which becomes the model's.
+
+What a struct refuses names its place from that struct on; whatever holds it adds the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, TypeVar
+
+from msgspec import Struct
+
+from remuda.errors import InvalidCriterion
+from remuda.language.json_values import Typed, value_of
+from remuda.model import conditions, operations
+from remuda.model.attributes import Attribute
+from remuda.model.calendars import Extract
+from remuda.model.expressions import And, Expression, Or, Polarity
+from remuda.model.expressions import Predicate as ModelPredicate
+from remuda.model.values import checked
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+_DOUBLE_MIN, _DOUBLE_MAX = 5e-324, 1.7976931348623157e308
+
+
+class _Strict(Struct, frozen=True, forbid_unknown_fields=True, rename="camel", gc=False):
+    """A struct that refuses properties it does not know: they are likely misspelt."""
+
+
+class _Detail(_Strict, tag_field="caveat"):
+    """What is asked of the value."""
+
+
+class Equality(_Detail, tag="EQUALITY"):
+    values: list[Any]
+    typed_values: list[Typed] = []
+
+    def condition(self) -> conditions.Condition:
+        return _over(conditions.In, self.values, self.typed_values)
+
+
+class _Sets(_Detail):
+    values: list[Any]
+    typed_values: list[Typed] = []
+
+    def condition(self) -> conditions.Condition:
+        relation = conditions.Relation[str(self.__struct_config__.tag)]
+        return _over(
+            lambda operands: conditions.Related(relation, operands),
+            self.values,
+            self.typed_values,
+        )
+
+
+class Subset(_Sets, tag="SUBSET"):
+    pass
+
+
+class Superset(_Sets, tag="SUPERSET"):
+    pass
+
+
+class Equalset(_Sets, tag="EQUALSET"):
+    pass
+
+
+class Overlaps(_Sets, tag="OVERLAPS"):
+    pass
+
+
+class Range(_Detail, tag="RANGE"):
+    lower_bound: int | float | str | Typed | None = None
+    upper_bound: int | float | str | Typed | None = None
+    include_lower_bound: bool | None = False
+    include_upper_bound: bool | None = False
+    normalised_view: str | None = None
+
+    def condition(self) -> conditions.Condition:
+        lower = _bound(self.lower_bound, "lowerBound")
+        upper = _bound(self.upper_bound, "upperBound")
+        if self.normalised_view is not None:
+            # Mustang's own export: it writes an absent bound as Java's smallest or largest
+            # double; everywhere else these are numbers like any other
+            lower = None if lower == _DOUBLE_MIN else lower
+            upper = None if upper == _DOUBLE_MAX else upper
+        return conditions.Range(
+            lower, upper, bool(self.include_lower_bound), bool(self.include_upper_bound)
+        )
+
+
+class Regex(_Detail, tag="REGEX"):
+    regex: str
+
+    def condition(self) -> conditions.Condition:
+        return _at("regex", conditions.Matches, self.regex)
+
+
+class Versioning(_Detail, tag="VERSIONING"):
+    check: Literal["ABOVE", "BELOW"]
+    base_version: str
+    exclude_base: bool | None = False
+    normalised_view: str | None = None
+
+    def condition(self) -> conditions.Condition:
+        above, strict = self.check == "ABOVE", bool(self.exclude_base)
+        return conditions.Version(self.base_version, above, strict)
+
+
+class Like(_Detail, tag="LIKE"):
+    pattern: str
+    escape: str = "\\"
+
+    def condition(self) -> conditions.Condition:
+        _at("escape", conditions.Like, "", self.escape)
+        return _at("pattern", conditions.Like, self.pattern, self.escape)
+
+
+class Prefix(_Detail, tag="PREFIX"):
+    text: str
+
+    def condition(self) -> conditions.Condition:
+        return conditions.Prefix(self.text)
+
+
+class Suffix(_Detail, tag="SUFFIX"):
+    text: str
+
+    def condition(self) -> conditions.Condition:
+        return conditions.Suffix(self.text)
+
+
+class Contains(_Detail, tag="CONTAINS"):
+    text: str
+
+    def condition(self) -> conditions.Condition:
+        return conditions.Contains(self.text)
+
+
+class Existence(_Detail, tag="EXISTENCE"):
+    def condition(self) -> conditions.Condition:
+        return conditions.Exists()
+
+
+class NonExistence(_Detail, tag="NON_EXISTENCE"):
+    def condition(self) -> conditions.Condition:
+        return conditions.Missing()
+
+
+Detail = (
+    Equality | Subset | Superset | Equalset | Overlaps | Range | Regex | Versioning
+    | Like | Prefix | Suffix | Contains | Existence | NonExistence
+)  # fmt: skip
+
+
+class _PreOperation(_Strict, tag_field="type"):
+    """What is done to the value before it is looked at."""
+
+
+class Identity(_PreOperation, tag="IDENTITY"):
+    def operation(self) -> None:
+        return None
+
+
+class _Calculation(_PreOperation):
+    rhs: int | float | Typed | None = None
+
+    def operation(self) -> operations.Operation:
+        operator, rhs = str(self.__struct_config__.tag), _at("rhs", value_of, self.rhs) or 0
+        if operator in operations.Integral.__members__:
+            return _at("rhs", operations.Divide, operations.Integral(operator), rhs)
+        return _at("rhs", operations.Calculate, operations.Arithmetic(operator), rhs)
+
+
+class Addition(_Calculation, tag="ADDITION"):
+    pass
+
+
+class Subtraction(_Calculation, tag="SUBTRACTION"):
+    pass
+
+
+class Multiplication(_Calculation, tag="MULTIPLICATION"):
+    pass
+
+
+class Division(_Calculation, tag="DIVISION"):
+    pass
+
+
+class Modulo(_Calculation, tag="MODULO"):
+    pass
+
+
+class BinaryConversion(_PreOperation, tag="BINARY_CONVERSION"):
+    def operation(self) -> operations.Operation:
+        return operations.BinaryConversion()
+
+
+class Length(_PreOperation, tag="LENGTH"):
+    def operation(self) -> operations.Operation:
+        return operations.Length()
+
+
+class Size(_PreOperation, tag="SIZE"):
+    def operation(self) -> operations.Operation:
+        return operations.Size()
+
+
+class Substring(_PreOperation, tag="SUBSTRING"):
+    begin_index: int | None = 0
+    end_index: int | None = None
+
+    def operation(self) -> operations.Operation:
+        return operations.Substring(self.begin_index or 0, self.end_index)
+
+
+class DateTime(_PreOperation, tag="DATETIME"):
+    extract: Extract
+    zone: str = "UTC"
+
+    def operation(self) -> operations.Operation:
+        return _at("zone", operations.DateTime, self.extract, self.zone)
+
+
+class ToDateTime(_PreOperation, tag="TO_DATETIME"):
+    date_time_format: str | None = None
+
+    def operation(self) -> operations.Operation:
+        return operations.ToDateTime(self.date_time_format)
+
+
+PreOperation = (
+    Identity | Addition | Subtraction | Multiplication | Division | Modulo | BinaryConversion
+    | Length | Size | Substring | DateTime | ToDateTime
+)  # fmt: skip
+
+
+class ValueWeight(_Strict):
+    """The weight of one value, plain or typed."""
+
+    weight: float
+    value: Any = None
+    typed_value: Typed | None = None
+
+    def pair(self) -> tuple[Any, float]:
+        if self.typed_value is None:
+            return self.value, self.weight
+        return _at("typedValue", self.typed_value.value), self.weight
+
+
+class Predicate(_Strict):
+    """One test on one attribute; `detail` wins over `values`, `preOperations` over the other."""
+
+    type: Polarity
+    lhs: str
+    detail: Detail | None = None
+    values: list[Any] | None = None
+    weight: float | None = None
+    pre_operations: list[PreOperation] | None = None
+    pre_operation: PreOperation | None = None
+    value_weights: list[ValueWeight] = []
+
+    def expression(self) -> Expression:
+        place = "lhs"
+        try:
+            attribute = Attribute.parse(self.lhs)
+            place = "" if self.detail is None else "detail"
+            condition = self._shorthand() if self.detail is None else self.detail.condition()
+            place = ""
+            chain = self._operations()
+            place = "valueWeights" if self.value_weights else "weight"
+            weight = 1.0 if self.weight is None else self.weight
+            pairs = tuple(map(ValueWeight.pair, self.value_weights))
+            return ModelPredicate(attribute, condition, chain, self.type, weight, pairs)
+        except InvalidCriterion as error:
+            raise error.inside(place) from None
+
+    def _shorthand(self) -> conditions.Condition:
+        if self.values is None:
+            raise InvalidCriterion("a predicate needs a detail, or values")
+        return _over(conditions.In, self.values)
+
+    def _operations(self) -> tuple[operations.Operation, ...]:
+        if self.pre_operations is not None:
+            found = _each(lambda one: one.operation(), self.pre_operations, "preOperations")
+        elif self.pre_operation is not None:
+            found = [_at("preOperation", self.pre_operation.operation)]
+        else:
+            return ()
+        return tuple(operation for operation in found if operation is not None)
+
+
+class Conjunction(_Strict):
+    type: Literal["AND"]
+    predicates: list[Predicate]
+
+    def expression(self) -> Expression:
+        return And(*_each(Predicate.expression, self.predicates, "predicates"))
+
+
+class Disjunction(_Strict):
+    type: Literal["OR"]
+    predicates: list[Predicate]
+
+    def expression(self) -> Expression:
+        return Or(*_each(Predicate.expression, self.predicates, "predicates"))
+
+
+class _Form(_Strict, tag_field="form"):
+    id: str | None = None
+    tags: list[str] = []
+
+
+class Dnf(_Form, tag="DNF", kw_only=True):
+    conjunctions: list[Conjunction]
+
+    def expression(self) -> Expression:
+        parts = _each(Conjunction.expression, self.conjunctions, "conjunctions")
+        return Or(*parts) if parts else And()
+
+
+class Cnf(_Form, tag="CNF", kw_only=True):
+    disjunctions: list[Disjunction]
+
+    def expression(self) -> Expression:
+        return And(*_each(Disjunction.expression, self.disjunctions, "disjunctions"))
+
+
+class Unf(_Form, tag="UNF", kw_only=True):
+    """Any nesting; its written order, in which scores are summed, is predicates, then criterias."""
+
+    type: Literal["AND", "OR"]
+    predicates: list[Predicate] | None = None
+    criterias: list[Dnf | Cnf | Unf] | None = None
+
+    def expression(self) -> Expression:
+        if self.predicates is None and self.criterias is None:
+            raise InvalidCriterion("a UNF needs predicates, or criterias")
+        parts = _each(Predicate.expression, self.predicates or (), "predicates")
+        parts += _each(_nested, self.criterias or (), "criterias")
+        return Or(*parts) if parts and self.type == "OR" else And(*parts)
+
+
+Form = Dnf | Cnf | Unf
+
+
+def _nested(form: Form) -> Expression:
+    if form.tags:
+        raise InvalidCriterion("only the whole criterion has tags, not a part of it", "tags")
+    return form.expression()
+
+
+def _bound(written: int | float | str | Typed | None, place: str) -> Any:
+    if type(written) is not Typed:
+        return written
+    bound = _at(place, written.value)
+    _at(place, conditions.Range, bound)  # refuses what has no order
+    return bound
+
+
+def _over(
+    condition: Callable[[tuple[Any, ...]], T], values: list[Any], typed: Iterable[Typed] = ()
+) -> T:
+    """The condition over plain and typed values; where one is refused, which."""
+    read = _each(Typed.value, typed, "typedValues") if typed else []
+    try:
+        return condition((*values, *read))
+    except InvalidCriterion:
+        _each(checked, values, "values")
+        _each(checked, read, "typedValues")
+        raise
+
+
+def _at(place: str, make: Callable[..., T], *arguments: Any) -> T:
+    """What is made of the arguments, an error in it being at `place`."""
+    try:
+        return make(*arguments)
+    except InvalidCriterion as error:
+        raise error.inside(place) from None
+
+
+def _each(convert: Callable[[S], T], items: Iterable[S], place: str) -> list[T]:
+    """What becomes of every item, an error in one being at `place[i]`."""
+    results: list[T] = []
+    try:
+        results.extend(map(convert, items))
+    except InvalidCriterion as error:  # those before it are in the results already
+        raise error.inside(f"{place}[{len(results)}]") from None
+    return results

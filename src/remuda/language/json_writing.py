@@ -1,0 +1,210 @@
+"""Expressions written in the JSON form, in the flattest of its shapes that keeps the score."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from remuda.errors import InvalidCriterion
+from remuda.language.json_values import is_plain, plain, typed
+from remuda.logic.normal import nnf
+from remuda.model.conditions import (
+    Condition,
+    Contains,
+    Exists,
+    In,
+    Like,
+    Matches,
+    Missing,
+    Prefix,
+    Range,
+    Related,
+    Suffix,
+    Version,
+)
+from remuda.model.expressions import And, Expression, Or, Predicate
+from remuda.model.operations import (
+    BinaryConversion,
+    Calculate,
+    DateTime,
+    Divide,
+    Length,
+    Operation,
+    Size,
+    Substring,
+    ToDateTime,
+)
+
+Json = dict[str, Any]
+
+
+def criterion(id: str, expression: Expression, tags: frozenset[str]) -> Json:
+    """The whole criterion; the parts of a nested one have ids `<id>_<number>`."""
+    root: Json = {}
+    pending: list[tuple[Json, str, Expression]] = [(root, id, nnf(expression))]
+    n_parts = 0
+    while pending:  # no recursion: expressions may be nested thousands deep
+        target, name, node = pending.pop()
+        flat = _flat(node)
+        if flat is not None:
+            form, clauses = flat
+            target |= {"form": form, "id": name, **clauses}
+            continue
+        leaves, nested = _split(node.parts)
+        parts: list[Json] = [{} for _ in nested]
+        names = [f"{id}_{n_parts + i}" for i in range(len(nested))]
+        n_parts += len(nested)
+        pending.extend(zip(parts, names, nested, strict=True))
+        target |= {"form": "UNF", "id": name, "type": "AND" if isinstance(node, And) else "OR"}
+        target |= {"predicates": [_predicate(leaf) for leaf in leaves], "criterias": parts}
+    if tags:
+        root["tags"] = sorted(tags)
+    return root
+
+
+def _flat(node: Expression) -> tuple[str, Json] | None:
+    """The form and the clauses of what is a DNF or a CNF as it stands."""
+    if isinstance(node, Predicate):
+        return _dnf([(node,)])
+    leaves = _predicates(node.parts)
+    if leaves is not None:
+        return _cnf([leaves]) if isinstance(node, Or) else _dnf([leaves] if leaves else [])
+    clauses = []
+    for part in node.parts:
+        clause = (part,) if isinstance(part, Predicate) else _predicates(part.parts)
+        if clause is None or type(part) is type(node):
+            return None
+        clauses.append(clause)
+    return _dnf(clauses) if isinstance(node, Or) else _cnf(clauses)
+
+
+def _dnf(clauses: list[tuple[Predicate, ...]]) -> tuple[str, Json]:
+    return "DNF", {"conjunctions": [_clause("AND", predicates) for predicates in clauses]}
+
+
+def _cnf(clauses: list[tuple[Predicate, ...]]) -> tuple[str, Json]:
+    return "CNF", {"disjunctions": [_clause("OR", predicates) for predicates in clauses]}
+
+
+def _clause(type: str, predicates: tuple[Predicate, ...]) -> Json:
+    return {"type": type, "predicates": [_predicate(predicate) for predicate in predicates]}
+
+
+def _predicates(parts: tuple[Expression, ...]) -> tuple[Predicate, ...] | None:
+    """The parts, if they are predicates all."""
+    leaves = tuple(part for part in parts if isinstance(part, Predicate))
+    return leaves if len(leaves) == len(parts) else None
+
+
+def _split(parts: tuple[Expression, ...]) -> tuple[list[Predicate], tuple[Expression, ...]]:
+    """The predicates before the first nested part, and all parts from it on.
+
+    A UNF is read predicates first, and scores are summed in that order, so a predicate behind a
+    nested part becomes a part of its own.
+    """
+    leaves = []
+    for part in parts:
+        if not isinstance(part, Predicate):
+            break
+        leaves.append(part)
+    return leaves, parts[len(leaves) :]
+
+
+def _predicate(predicate: Predicate) -> Json:
+    path = str(predicate.attribute)
+    try:
+        written: Json = {
+            "type": predicate.polarity.value,
+            "lhs": path if path.startswith("$") else f"$.{path}",
+            "detail": _detail(predicate.condition),
+            "weight": _weight(predicate.weight),
+        }
+        if predicate.value_weights:
+            written["valueWeights"] = [_value_weight(*pair) for pair in predicate.value_weights]
+        if predicate.operations:
+            written["preOperations"] = [_operation(one) for one in predicate.operations]
+    except InvalidCriterion as error:
+        raise error.inside(path) from None
+    except RecursionError:
+        raise InvalidCriterion("a value is nested too deeply to be written", path) from None
+    return written
+
+
+def _detail(condition: Condition) -> Json:
+    match condition:
+        case In(values):
+            return {"caveat": "EQUALITY", **_operands(values)}
+        case Related(relation, values):
+            return {"caveat": relation.name, **_operands(values)}
+        case Range():
+            return {"caveat": "RANGE", **_bounds(condition)}
+        case Matches():
+            return {"caveat": "REGEX", "regex": condition.whole_pattern}
+        case Version(base, above, strict):
+            check = "ABOVE" if above else "BELOW"
+            return {
+                "caveat": "VERSIONING",
+                "check": check,
+                "baseVersion": base,
+                "excludeBase": strict,
+            }
+        case Like(pattern, escape):
+            return {"caveat": "LIKE", "pattern": pattern, "escape": escape}
+        case Prefix(text):
+            return {"caveat": "PREFIX", "text": text}
+        case Suffix(text):
+            return {"caveat": "SUFFIX", "text": text}
+        case Contains(text):
+            return {"caveat": "CONTAINS", "text": text}
+        case Exists():
+            return {"caveat": "EXISTENCE"}
+        case Missing():
+            return {"caveat": "NON_EXISTENCE"}
+
+
+def _operands(values: tuple[Any, ...]) -> Json:
+    lacking = [typed(value) for value in values if not is_plain(value)]
+    found: Json = {"values": [plain(value) for value in values if is_plain(value)]}
+    return found | {"typedValues": lacking} if lacking else found
+
+
+def _bounds(condition: Range) -> Json:
+    found: Json = {}
+    if condition.lower is not None:
+        found["lowerBound"] = typed(condition.lower)
+        found["includeLowerBound"] = condition.lower_closed
+    if condition.upper is not None:
+        found["upperBound"] = typed(condition.upper)
+        found["includeUpperBound"] = condition.upper_closed
+    return found
+
+
+def _operation(operation: Operation) -> Json:
+    match operation:
+        case Calculate(operator, rhs) | Divide(operator, rhs):
+            return {"type": operator.value, "rhs": typed(rhs)}
+        case BinaryConversion():
+            return {"type": "BINARY_CONVERSION"}
+        case Length():
+            return {"type": "LENGTH"}
+        case Size():
+            return {"type": "SIZE"}
+        case Substring(begin, end):
+            bounds = {"beginIndex": begin} | ({} if end is None else {"endIndex": end})
+            return {"type": "SUBSTRING", **bounds}
+        case DateTime(extract, zone):
+            where = {} if zone == "UTC" else {"zone": zone}
+            return {"type": "DATETIME", "extract": extract.value, **where}
+        case ToDateTime(format):
+            how = {} if format is None else {"dateTimeFormat": format}
+            return {"type": "TO_DATETIME", **how}
+
+
+def _value_weight(value: Any, weight: float) -> Json:
+    if is_plain(value):
+        return {"value": plain(value), "weight": _weight(weight)}
+    return {"typedValue": typed(value), "weight": _weight(weight)}
+
+
+def _weight(weight: float) -> float:
+    """An integer where it is one, as Mustang's weights are."""
+    return int(weight) if weight.is_integer() and abs(weight) < 2**53 else weight

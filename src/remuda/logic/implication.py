@@ -1,0 +1,164 @@
+"""What follows from a predicate: sound for every event, and no attempt at completeness.
+
+Predicates are compared after `plain`. A list satisfies a condition by any of its elements, so
+conditions imply one another as sets of values do, while two that have no value in common may
+well hold together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from remuda.logic.ranges import is_empty, is_point, range_within
+from remuda.model.attributes import Attribute, Every, Query
+from remuda.model.conditions import (
+    Condition,
+    Contains,
+    Exists,
+    In,
+    Missing,
+    Prefix,
+    Range,
+    Related,
+    Relation,
+    Suffix,
+)
+from remuda.model.expressions import And, Expression, Or, Polarity, Predicate
+from remuda.model.operations import Size
+
+
+def plain(predicate: Predicate, *, single: bool = False) -> Expression:
+    """The predicate in its simplest words; `single` says that its value is never a list."""
+    condition, polarity = predicate.condition, predicate.polarity
+    if isinstance(condition, Exists | Missing):
+        present = isinstance(condition, Exists) is (polarity is Polarity.INCLUDED)
+        # Operations never make a present value missing, nor the reverse.
+        return replace(
+            predicate,
+            condition=Exists() if present else Missing(),
+            operations=(),
+            polarity=Polarity.INCLUDED,
+        )
+    if unsatisfiable(condition) or (single and isinstance(condition, Related)):
+        if polarity is Polarity.STRONGLY_EXCLUDED:
+            return Predicate(predicate.attribute, Exists())
+        return Or() if polarity is Polarity.INCLUDED else And()
+    if isinstance(condition, Range) and is_point(condition):
+        return replace(predicate, condition=In((condition.lower,)))
+    return predicate
+
+
+def never_list(predicate: Predicate, scalars: frozenset[Attribute]) -> bool:
+    """Whether the predicate sees one value at most, given attributes that are never lists."""
+    if any(isinstance(operation, Size) for operation in predicate.operations):
+        return True
+    steps = predicate.attribute.steps
+    collects = any(isinstance(step, Every | Query) for step in steps)
+    return predicate.attribute in scalars and not collects
+
+
+def unsatisfiable(condition: Condition) -> bool:
+    """Whether no value satisfies the condition, not even as an element of a list."""
+    if isinstance(condition, In):
+        return not condition.keys
+    if isinstance(condition, Related):  # an empty list is missing, so only superset has a list
+        return not condition.keys and condition.relation is not Relation.SUPERSET
+    return isinstance(condition, Range) and is_empty(condition)
+
+
+def implies(first: Predicate, second: Predicate) -> bool:
+    """Whether `second` is known to hold wherever `first` does."""
+    if first.attribute != second.attribute:
+        return False
+    if isinstance(second.condition, Exists):
+        return first.polarity is not Polarity.EXCLUDED and not isinstance(first.condition, Missing)
+    if isinstance(first.condition, Missing):
+        return second.polarity is Polarity.EXCLUDED or isinstance(second.condition, Missing)
+    if first.operations != second.operations:
+        return False
+    if first.polarity is Polarity.INCLUDED:
+        return second.polarity is Polarity.INCLUDED and within(first.condition, second.condition)
+    if second.polarity not in (first.polarity, Polarity.EXCLUDED):
+        return False
+    return within(second.condition, first.condition)
+
+
+def contradict(first: Predicate, second: Predicate) -> bool:
+    """Whether both are known never to hold together."""
+    return _contradicts(first, second) or _contradicts(second, first)
+
+
+def exhaust(first: Predicate, second: Predicate) -> bool:
+    """Whether one of both is known to hold of every event."""
+    return _completes(first, second) or _completes(second, first)
+
+
+def within(inner: Condition, outer: Condition) -> bool:
+    """Whether every value, and every list, that satisfies `inner` satisfies `outer`."""
+    match inner, outer:
+        case Related(), Related():
+            return _related_within(inner, outer)
+        case In(), In():
+            return inner.keys <= outer.keys
+        case In(), Related():
+            return False  # a scalar is no list
+        case In(), _:
+            return all(map(outer.accepts, inner.values))
+        case Related(Relation.SUBSET | Relation.OVERLAPS), _:
+            return all(map(outer.accepts, inner.values))
+        case Related(), _:
+            return any(map(outer.accepts, inner.values))
+        case Range(), Range():
+            return range_within(inner, outer)
+        case Prefix(), Prefix():
+            return inner.text.startswith(outer.text)
+        case Suffix(), Suffix():
+            return inner.text.endswith(outer.text)
+        case Prefix() | Suffix() | Contains(), Contains():
+            return outer.text in inner.text
+        case _:
+            return inner == outer
+
+
+def _contradicts(first: Predicate, second: Predicate) -> bool:
+    if first.attribute != second.attribute:
+        return False
+    if isinstance(first.condition, Missing):
+        return implies(second, Predicate(first.attribute, Exists()))
+    return (
+        first.polarity is Polarity.INCLUDED
+        and second.polarity is not Polarity.INCLUDED
+        and first.operations == second.operations
+        and within(first.condition, second.condition)
+    )
+
+
+def _completes(first: Predicate, second: Predicate) -> bool:
+    if first.attribute != second.attribute:
+        return False
+    if isinstance(first.condition, Exists):  # all that is left is a missing attribute
+        return second.polarity is Polarity.EXCLUDED or isinstance(second.condition, Missing)
+    return (
+        first.polarity is Polarity.INCLUDED
+        and second.polarity is Polarity.EXCLUDED
+        and first.operations == second.operations
+        and within(second.condition, first.condition)
+    )
+
+
+def _related_within(inner: Related, outer: Related) -> bool:
+    if inner.relation is Relation.EQUALSET:
+        return outer.accepts(list(inner.values))
+    match outer.relation:
+        case Relation.SUPERSET if inner.relation is Relation.SUPERSET:
+            return outer.keys <= inner.keys
+        case Relation.SUPERSET:
+            return not outer.keys
+        case Relation.OVERLAPS if inner.relation is Relation.SUPERSET:
+            return not outer.keys.isdisjoint(inner.keys)
+        case Relation.OVERLAPS:
+            return inner.keys <= outer.keys
+        case Relation.SUBSET if inner.relation is Relation.SUBSET:
+            return inner.keys <= outer.keys
+        case _:
+            return False

@@ -1,0 +1,130 @@
+"""Simplification: fewer and plainer predicates with the same truth, though not the same score."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Hashable, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, combinations
+
+from remuda.logic.absorption import PAIRWISE, absorbed
+from remuda.logic.implication import contradict, exhaust, never_list, plain
+from remuda.logic.merging import merged
+from remuda.logic.normal import MAX_CLAUSES, Clause, Junction, cnf, dnf, flat, same_test
+from remuda.model.attributes import Attribute
+from remuda.model.expressions import And, Expression, Or, Predicate, fold
+
+_PASSES = 8  # a part that vanishes may leave an And in an And, to be simplified as one
+
+
+def simplify(expression: Expression, *, scalars: Collection[Attribute] = ()) -> Expression:
+    """An expression that holds of the same events, with no more predicates and no Not.
+
+    Scores and weights are not kept. `scalars` are attributes that are never lists; where an
+    event has a list there after all, the answer may be another.
+    """
+    simplifier, simple = _Simplifier(frozenset(scalars)), expression
+    for _ in range(_PASSES):
+        simple = fold(flat(simple), simplifier.visit)
+        if fold(simple, _alternates):
+            break
+    return simple
+
+
+def simple_dnf(
+    expression: Expression, *, scalars: Collection[Attribute] = (), limit: int = MAX_CLAUSES
+) -> list[Clause]:
+    """The alternatives of the simplified expression, none of them known to imply another."""
+    return _simplest(expression, dnf, Or, And, scalars, limit)
+
+
+def simple_cnf(
+    expression: Expression, *, scalars: Collection[Attribute] = (), limit: int = MAX_CLAUSES
+) -> list[Clause]:
+    """The demands of the simplified expression, none of them known to follow from another."""
+    return _simplest(expression, cnf, And, Or, scalars, limit)
+
+
+def _simplest(
+    expression: Expression,
+    expand: Callable[..., list[Clause]],
+    joined: Junction,
+    combined: Junction,
+    scalars: Collection[Attribute],
+    limit: int,
+) -> list[Clause]:
+    simple = simplify(expression, scalars=scalars)
+    clauses = expand(simple, limit=limit)
+    alternatives = simple.parts if isinstance(simple, joined) else (simple,)
+    if all(isinstance(part, Predicate) for clause in alternatives for part in clause.parts):
+        return clauses  # it was in that form, and simple, before it was expanded
+    expanded = joined(*(combined(*clause) for clause in clauses))
+    return expand(simplify(expanded, scalars=scalars), limit=limit)
+
+
+@dataclass(frozen=True, slots=True)
+class _Simplifier:
+    """One pass over one expression; equal parts become one object, and `is` compares them."""
+
+    scalars: frozenset[Attribute]
+    known: dict[Hashable, Expression] = field(default_factory=dict)
+
+    def visit(self, node: Expression, parts: Sequence[Expression]) -> Expression:
+        if isinstance(node, Predicate):
+            return self._plain(node)
+        return self._joined(And if isinstance(node, And) else Or, parts)
+
+    def _joined(self, junction: Junction, parts: Sequence[Expression]) -> Expression:
+        """The parts, each simple by itself, under one junction."""
+        groups: dict[Attribute, list[Predicate]] = defaultdict(list)
+        composites: list[Expression] = []
+        for part in _distinct(junction, parts):
+            if isinstance(part, Predicate):
+                groups[part.attribute].append(part)
+            else:
+                composites.append(part)
+        merged_groups = (self._merged(junction, group) for group in groups.values())
+        found = _distinct(junction, [*chain.from_iterable(merged_groups), *composites])
+        if composites:
+            found = absorbed(junction, found)
+        return found[0] if len(found) == 1 else self._one(junction(*found))
+
+    def _merged(self, junction: Junction, group: list[Predicate]) -> list[Expression]:
+        """The predicates on one attribute, made fewer, or the constant that they amount to."""
+        if len(group) == 1:
+            return [group[0]]
+        fewer = merged(junction, group, self._single)
+        found = _distinct(junction, [self._plain(predicate) for predicate in fewer])
+        clash = contradict if junction is And else exhaust
+        predicates = [part for part in found if isinstance(part, Predicate)][:PAIRWISE]
+        if any(clash(first, second) for first, second in combinations(predicates, 2)):
+            return [Or() if junction is And else And()]
+        return absorbed(junction, found)
+
+    def _single(self, predicate: Predicate) -> bool:
+        return never_list(predicate, self.scalars)
+
+    def _plain(self, predicate: Predicate) -> Expression:
+        return self._one(plain(predicate, single=self._single(predicate)))
+
+    def _one(self, expression: Expression) -> Expression:
+        """The object that stands for all expressions with the same parts or the same test."""
+        if isinstance(expression, Predicate):
+            return self.known.setdefault(same_test(expression), expression)
+        parts = frozenset(map(id, expression.parts))
+        return self.known.setdefault((type(expression), parts), expression)
+
+
+def _distinct(junction: Junction, parts: Sequence[Expression]) -> list[Expression]:
+    """The parts, each once, without constants; but the constant that decides is the only part."""
+    found: dict[int, Expression] = {}
+    for part in parts:
+        if isinstance(part, Predicate) or part.parts:
+            found[id(part)] = part
+        elif not isinstance(part, junction):
+            return [part]
+    return list(found.values())
+
+
+def _alternates(node: Expression, parts: Sequence[bool]) -> bool:
+    return all(parts) and not any(type(part) is type(node) for part in node.parts)

@@ -1,0 +1,28 @@
+"""Criteria of every kind, encoded and matched, equal plain evaluation."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from remuda.index.segment import Segment
+from strategies import NOW, events, expressions
+
+
+@pytest.mark.parametrize("matcher", ["scan"])
+@settings(max_examples=300)
+@given(criteria=st.lists(expressions, max_size=6), batch=st.lists(events, max_size=5))
+def test_encoded_criteria_hold_exactly_where_they_should(matcher, criteria, batch) -> None:
+    segment = Segment.build(criteria, matcher=matcher)
+    encoded = segment.encoder.encode(batch, NOW)
+    found = segment.match(encoded)
+    scores = segment.scores(encoded, found, {})
+    for i, event in enumerate(batch):
+        here = slice(found.starts[i], found.starts[i + 1])
+        pairs = sorted(zip(found.rows[here].tolist(), scores[here].tolist(), strict=True))
+        assert pairs == [
+            (position, one.score(event, now=NOW))
+            for position, one in enumerate(criteria)
+            if one.holds(event, now=NOW)
+        ]

@@ -1,0 +1,140 @@
+"""Random tables of clauses and random events, with their truth told by plain Python."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from remuda.arrays import frozen, ragged, starts_of
+from remuda.encoding.table import ClauseTable, CnfTable, EventBatch, Predicates
+from remuda.matchers.contract import Literal
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table and a batch, also as Python rows."""
+
+    table: ClauseTable
+    events: EventBatch
+    clauses: list[list[Literal]]
+    event_spaces: list[list[int]]
+
+    def expected(self) -> list[list[int]]:
+        """The conjunctions that each event satisfies."""
+        return [
+            [
+                row
+                for row, clause in enumerate(self.clauses)
+                if all(literal_holds(self.table, literal, event) for literal in clause)
+            ]
+            for event in self.event_spaces
+        ]
+
+
+def literal_holds(table: ClauseTable, literal: Literal, event: list[int]) -> bool:
+    low, high = table.space_starts[literal.dim], table.space_starts[literal.dim + 1]
+    seen = [space for space in event if low <= space < high]
+    if not seen:
+        return literal.on_missing
+    accepted = [any(lo <= space < hi for lo, hi in literal.spans) for space in seen]
+    return all(accepted) if literal.every else any(accepted)
+
+
+def random_case(
+    seed: int,
+    *,
+    n_clauses: int = 60,
+    n_events: int = 12,
+    n_dims: int = 8,
+    max_spaces: int = 9,
+    max_predicates: int = 5,
+    negated: float = 0.3,
+    lists: float = 0.2,
+    present: float = 0.6,
+    empty_clauses: bool = True,
+) -> Case:
+    """A case drawn from a seed; every shape of predicate occurs, strong and weak denials too."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, max_spaces + 1, n_dims)
+    space_starts = starts_of(sizes + 1).astype(np.int32)
+    literals: dict[Literal, int] = {}
+    clauses = []
+    for _ in range(n_clauses):
+        n = int(rng.integers(0 if empty_clauses else 1, min(max_predicates, n_dims) + 1))
+        dims = rng.permutation(n_dims)[:n]
+        clause = [_random_literal(rng, int(dim), space_starts, negated) for dim in dims]
+        clauses.append(clause)
+    rows = [[literals.setdefault(one, len(literals)) for one in clause] for clause in clauses]
+    events = [_random_event(rng, space_starts, present, lists) for _ in range(n_events)]
+    table = ClauseTable(frozen(space_starts), predicates_of(list(literals)), ragged(rows))
+    batch = ragged(events)
+    return Case(table, EventBatch(batch.starts, batch.items), clauses, events)
+
+
+def predicates_of(literals: list[Literal]) -> Predicates:
+    spans = [span for literal in literals for span in literal.spans]
+    return frozen(
+        Predicates(
+            np.array([literal.dim for literal in literals], np.int32),
+            np.array([literal.on_missing for literal in literals], np.bool_),
+            np.array([literal.every for literal in literals], np.bool_),
+            starts_of([len(literal.spans) for literal in literals]).astype(np.int32),
+            np.array([lo for lo, _ in spans], np.int32),
+            np.array([hi for _, hi in spans], np.int32),
+        )
+    )
+
+
+def cnf_of(case: Case, seed: int, n_rows: int = 30) -> tuple[CnfTable, list[list[int]]]:
+    """The case's clauses as disjunctions under random rows, and the rows true for each event."""
+    rng = np.random.default_rng(seed)
+    n = len(case.clauses)
+    rows = [
+        sorted(set(rng.integers(0, n, int(rng.integers(0, 4))).tolist())) for _ in range(n_rows)
+    ]
+    some = [
+        [any(literal_holds(case.table, one, event) for one in clause) for clause in case.clauses]
+        for event in case.event_spaces
+    ]
+    expected = [[r for r, row in enumerate(rows) if all(true[c] for c in row)] for true in some]
+    return CnfTable(ragged(rows), case.table), expected
+
+
+def _random_literal(
+    rng: np.random.Generator, dim: int, space_starts: np.ndarray, negated: float
+) -> Literal:
+    first, last = int(space_starts[dim]) + 1, int(space_starts[dim + 1])
+    kind = rng.random()
+    if kind < 0.05:
+        return Literal(dim, False, False, ((first, last),))  # exists
+    if kind < 0.1:
+        return Literal(dim, True, False, ())  # missing
+    if kind < 0.13:
+        return Literal(dim, False, False, ())  # never
+    chosen = np.zeros(last - first, np.bool_)
+    if rng.random() < 0.7:  # one interval
+        lo, hi = sorted(rng.integers(0, last - first, 2).tolist())
+        chosen[lo : hi + 1] = True
+    else:
+        chosen[rng.integers(0, last - first, 3)] = True
+    if rng.random() >= negated:
+        return Literal(dim, False, False, _spans(chosen, first))
+    return Literal(dim, bool(rng.random() < 0.6), True, _spans(~chosen, first))
+
+
+def _spans(chosen: np.ndarray, first: int) -> tuple[tuple[int, int], ...]:
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], chosen.astype(np.int8), [0]))))
+    return tuple((first + int(lo), first + int(hi)) for lo, hi in edges.reshape(-1, 2))
+
+
+def _random_event(
+    rng: np.random.Generator, space_starts: np.ndarray, present: float, lists: float
+) -> list[int]:
+    spaces: list[int] = []
+    for dim in range(len(space_starts) - 1):
+        if rng.random() < present:
+            n = int(rng.integers(2, 5)) if rng.random() < lists else 1
+            span = rng.integers(space_starts[dim] + 1, space_starts[dim + 1], n)
+            spaces += sorted(set(span.tolist()))
+    return spaces
