@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+T = TypeVar("T")
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
@@ -53,7 +55,7 @@ def invert(source: Ragged, n_items: int) -> Ragged:
     return Ragged(starts_of(np.bincount(source.items, minlength=n_items)), rows[order])
 
 
-def frozen(value: Any) -> Any:
+def frozen(value: T) -> T:
     """The same arrays, read-only: built and memory-mapped ones share one kernel signature."""
     if isinstance(value, np.ndarray):
         value.setflags(write=False)

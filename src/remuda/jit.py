@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar, cast
+from typing import Any, cast
 
 import numba
 
-F = TypeVar("F", bound=Callable[..., object])
 
+def kernel(loop: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile `loop` on first call; cached on disk, free of the GIL.
 
-def kernel(loop: F) -> F:
-    """Compile `loop` on first call; cached on disk, free of the GIL."""
-    return cast("F", numba.njit(cache=True, nogil=True)(loop))
+    Its types are Numba's to check: callers unpack whole tuples of arrays into it.
+    """
+    return cast("Callable[..., Any]", numba.njit(cache=True, nogil=True)(loop))

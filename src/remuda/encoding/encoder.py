@@ -24,7 +24,6 @@ from remuda.model.operations import DateTime, Operation
 from remuda.model.patterns import PatternSet, literal_regex
 
 _REMEMBERED = 1 << 16  # values an attribute; beyond that its memory starts anew
-_EXACT_KEYS = frozenset({str, int})
 
 
 @dataclass(slots=True)
@@ -76,28 +75,25 @@ class AttributeEncoder:
 
     def spaces(self, raw: Any, now: int) -> list[int]:
         """The spaces of a present raw value."""
+        found = self._timeless(raw, now)
+        return sorted(found + _along(self.clocked, raw, now)) if self.clocked else found
+
+    def _timeless(self, raw: Any, now: int) -> list[int]:
         kind = type(raw)
-        if kind in _EXACT_KEYS:
-            key = raw
-        elif kind is list or kind is dict:
-            return self._fresh(raw, now) + self._of_clock(raw, now)
-        else:
-            key = (kind, raw)
+        key = raw if kind is str or kind is int else (kind, raw)
         try:
             found = self._memory.get(key)
-        except TypeError:  # not hashable
-            return self._fresh(raw, now) + self._of_clock(raw, now)
+        except TypeError:  # a list or an object
+            return _along(self.timeless, raw, now)
         if found is None:
             if len(self._memory) >= _REMEMBERED:
                 self._memory.clear()
-            found = self._memory[key] = self._fresh(raw, now)
-        return found + self._of_clock(raw, now) if self.clocked else found
+            found = self._memory[key] = _along(self.timeless, raw, now)
+        return found
 
-    def _fresh(self, raw: Any, now: int) -> list[int]:
-        return [space for chain in self.timeless for space in chain.spaces(raw, now)]
 
-    def _of_clock(self, raw: Any, now: int) -> list[int]:
-        return [space for chain in self.clocked for space in chain.spaces(raw, now)]
+def _along(chains: Iterable[ChainEncoder], raw: Any, now: int) -> list[int]:
+    return sorted(space for chain in chains for space in chain.spaces(raw, now))
 
 
 class Encoder:
@@ -112,7 +108,7 @@ class Encoder:
             chain = chains.setdefault(key, ChainEncoder(dimension.operations))
             _enter(chain, dimension, spaces, start)
         self.attributes: list[AttributeEncoder] = []
-        by_attribute = {}
+        by_attribute: dict[Attribute, AttributeEncoder] = {}
         for (attribute, _), chain in chains.items():
             encoder = by_attribute.get(attribute)
             if encoder is None:
@@ -133,7 +129,6 @@ class Encoder:
             raw = encoder.attribute.resolve(event)
             if raw is not None:
                 found += encoder.spaces(raw, now)
-        found.sort()
         return found
 
 

@@ -137,9 +137,9 @@ class Vocabulary:
 
     @classmethod
     def of(cls, pool: LiteralPool) -> Vocabulary:
-        dimensions = tuple(pool.dimensions)
+        dimensions, dims = _by_attribute(pool)
         by_base: dict[Dimension, list[Condition]] = {}
-        for test, dim in zip(pool.tests, pool.dims, strict=True):
+        for test, dim in zip(pool.tests, dims, strict=True):
             by_base.setdefault(_base(dimensions[dim]), []).append(test.condition)
         made = {base: _partition(base, conditions) for base, conditions in by_base.items()}
         spaces = tuple(made[_base(dimension)] for dimension in dimensions)
@@ -151,8 +151,22 @@ class Vocabulary:
             dimensions,
             spaces,
             frozen(space_starts.astype(np.int32)),
-            _predicates(pool, spaces, space_starts.tolist()),
+            _predicates(pool.tests, dims, spaces, space_starts.tolist()),
         )
+
+
+def _by_attribute(pool: LiteralPool) -> tuple[tuple[Dimension, ...], list[int]]:
+    """The dimensions of one attribute side by side, and the dimension of each test then.
+
+    So an event's spaces ascend when its attributes are taken one after the other.
+    """
+    first: dict[Attribute, int] = {}
+    for dimension in pool.dimensions:
+        first.setdefault(dimension.attribute, len(first))
+    found = list(pool.dimensions)
+    order = sorted(range(len(found)), key=lambda dim: (first[found[dim].attribute], dim))
+    moved = {old: new for new, old in enumerate(order)}
+    return tuple(found[dim] for dim in order), [moved[dim] for dim in pool.dims]
 
 
 def _base(dimension: Dimension) -> Dimension:
@@ -181,10 +195,13 @@ def _partition(base: Dimension, conditions: Iterable[Condition]) -> Spaces:
 
 
 def _predicates(
-    pool: LiteralPool, spaces: Sequence[Spaces], space_starts: Sequence[int]
+    tests: Sequence[Predicate],
+    dims: Sequence[int],
+    spaces: Sequence[Spaces],
+    space_starts: Sequence[int],
 ) -> Predicates:
     on_missing, every, counts, lows, highs = [], [], [], [], []
-    for test, dim in zip(pool.tests, pool.dims, strict=True):
+    for test, dim in zip(tests, dims, strict=True):
         accepted, missing, all_of = _accepted(test, spaces[dim])
         on_missing.append(missing)
         every.append(all_of)
@@ -192,9 +209,9 @@ def _predicates(
         start = space_starts[dim]
         lows += [start + lo for lo, _ in accepted]
         highs += [start + hi for _, hi in accepted]
-    return frozen(  # type: ignore[no-any-return]
+    return frozen(
         Predicates(
-            np.array(pool.dims, np.int32),
+            np.array(dims, np.int32),
             np.array(on_missing, np.bool_),
             np.array(every, np.bool_),
             starts_of(counts).astype(np.int32),

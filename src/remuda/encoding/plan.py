@@ -133,7 +133,8 @@ class _Planner:
             rows = sorted(self.disjunctions.add(self._row_of(clause)) for clause in cnf(expression))
             self._own(self.cnf_rows, tuple(rows))
         else:
-            self._add_conjunctions(fold(expression, _necessary))
+            necessary: list[Clause] = fold(expression, _necessary)
+            self._add_conjunctions(necessary)
 
     def _add_conjunctions(self, clauses: Sequence[Clause]) -> None:
         self.simple = self.simple and len(clauses) <= 1
@@ -212,7 +213,7 @@ class _Planner:
             for literal, leaf in zip(self.leaf_literals, leaves, strict=True)
         ]
         weights = [leaf.weight if leaf.polarity is Polarity.INCLUDED else 0.0 for leaf in leaves]
-        return frozen(  # type: ignore[no-any-return]
+        return frozen(
             Programs(
                 starts_of(self.code_counts),
                 np.array(self.codes, np.int32),

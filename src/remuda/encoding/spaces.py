@@ -172,7 +172,7 @@ def _first_integer(cut: Cut) -> int:
         return _INT64.max + 1 if value > 0 else _INT64.min
     if isinstance(value, Decimal) and abs(value.adjusted()) > 400:
         value = 10**400 if value > 0 else -(10**400)  # as far out, and quicker
-    whole = math.ceil(value)
+    whole: int = math.ceil(value)
     return whole + 1 if side == _AFTER and whole == value else whole
 
 

@@ -63,11 +63,12 @@ class Segment:
     def scores(self, events: EventBatch, found: Hits, weights: Mapping[Attribute, float]) -> Floats:
         """The score of each criterion that was found, in the order of `found.rows`."""
         by_attribute = [weights.get(attribute, 1.0) for attribute in self.plan.attributes]
-        return _scores(  # type: ignore[no-any-return]
+        scores: Floats = _scores(
             found.starts, found.rows, events.starts, events.spaces, self.dim_of_space,
             len(self.plan.vocabulary.dimensions), np.array(by_attribute, np.float64),
             *self.plan.programs, *self.plan.vocabulary.predicates,
         )  # fmt: skip
+        return scores
 
     def _owned(self, hits: Hits, owners: Any, events: EventBatch) -> Hits:
         """The owners of the clauses that were hit, checked where the clauses only suffice."""

@@ -61,8 +61,9 @@ def _decode(source: Mapping[str, Any] | str | bytes) -> Form:
     except msgspec.ValidationError as error:
         raise _misfit(str(error)) from None
     except msgspec.DecodeError as error:
-        where = f", at its end (byte {len(source)})" if "truncated" in str(error) else ""
-        raise InvalidCriterion(f"the text is not JSON: {error}{where}") from None
+        reason = str(error).removeprefix("JSON is malformed: ")
+        reason = reason.replace("Input data was truncated", f"it ends too early, at {len(source)}")
+        raise InvalidCriterion(f"the text is not JSON: {reason}") from None
     except UnicodeError as error:
         raise InvalidCriterion(f"the text is not UTF-8: {error}") from None
     return form
@@ -80,7 +81,9 @@ def _misfit(message: str) -> InvalidCriterion:
     place = path.rpartition("$")[2].rstrip("`").removeprefix(".")
     value = re.fullmatch(r"Invalid (?:enum )?value (.*)", reason, re.DOTALL)
     if value:
-        return InvalidCriterion(f"{value[1]} is none of {', '.join(_choices(place))}", place)
+        known = _choices(place)
+        expected = f"one of {', '.join(known)}" if len(known) > 1 else known[0]
+        return InvalidCriterion(f"expected {expected}, got {value[1]}", place)
     reason = reason.replace("Object missing required field", "it lacks the property")
     reason = reason.replace("Object contains unknown field", "there is no such property here:")
     return InvalidCriterion(reason[0].lower() + reason[1:], place)
@@ -117,6 +120,14 @@ def _id(source: Mapping[str, Any] | str | bytes) -> str | None:
     try:
         return _NAMED.decode(source).id
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        text = source if isinstance(source, str) else source.decode("utf-8", "replace")
-        head = _HEAD.match(text)
+        return _leading_id(source)
+
+
+def _leading_id(source: str | bytes) -> str | None:
+    """The id at the head of a text that is broken behind it."""
+    text = source if isinstance(source, str) else source.decode("utf-8", "surrogateescape")
+    head = _HEAD.match(text)
+    try:
         return msgspec.json.decode(head["id"], type=str) if head else None
+    except (msgspec.DecodeError, UnicodeError):
+        return None

@@ -19,33 +19,37 @@ _CAVEATS = frozenset({
     "EQUALITY", "SUBSET", "SUPERSET", "EQUALSET", "RANGE", "REGEX", "VERSIONING",
     "EXISTENCE", "NON_EXISTENCE",
 })  # fmt: skip
-_PARTS = ("conjunctions", "disjunctions", "predicates", "criterias")
+# the place before and a step: as text, the places of deep nesting would take quadratic memory
+_Trail = tuple[()] | tuple["_Trail", str]
 
 
 def check(criterion: Json) -> None:
     """Raise NoMustangEquivalent at the first place that Mustang does not read as we do."""
     if "tags" in criterion:
         raise NoMustangEquivalent("tags", "a criterion has no tags there")
-    for place, predicate in _predicates(criterion):
-        for inner, reason in _differences(predicate):
-            raise NoMustangEquivalent(f"{place}.{inner}", reason)
-
-
-def _predicates(criterion: Json) -> Iterator[tuple[str, Json]]:
-    """Every predicate with its place, in written order."""
-    pending = [("", criterion)]
+    pending: list[tuple[_Trail, Json]] = [((), criterion)]
     while pending:
-        place, node = pending.pop()
+        trail, node = pending.pop()
+        if "lhs" in node:
+            for place, reason in _differences(node):
+                raise NoMustangEquivalent(_place((trail, place)), reason)
+            continue
         parts = [
-            (f"{place}.{name}[{i}]".lstrip("."), part)
-            for name in _PARTS
+            ((trail, f"{name}[{i}]"), part)
+            for name in ("conjunctions", "disjunctions", "predicates", "criterias")
             for i, part in enumerate(node.get(name, ()))
         ]
-        if "lhs" in node:
-            yield place, node
-        elif place and not parts:
-            raise NoMustangEquivalent(place, "a part that is empty is found wrongly there")
+        if trail and not parts:
+            raise NoMustangEquivalent(_place(trail), "a part that is empty is found wrongly there")
         pending.extend(reversed(parts))
+
+
+def _place(trail: _Trail) -> str:
+    steps = []
+    while trail:
+        trail, step = trail
+        steps.append(step)
+    return ".".join(reversed(steps))
 
 
 def _differences(predicate: Json) -> Iterator[tuple[str, str]]:

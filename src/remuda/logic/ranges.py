@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from remuda.model.conditions import Range
@@ -62,15 +62,19 @@ def join(ranges: Iterable[Range], points: Container[Any]) -> list[Range]:
     return joined
 
 
-def outside(joined: Sequence[Range], values: Iterable[Any]) -> Iterator[Any]:
-    """The values that lie in none of the ranges that `join` gave."""
+def outside(joined: Sequence[Range], values: Iterable[Any]) -> list[Any]:
+    """The values that lie in none of the ranges, which are as `join` gave them."""
     by_kind = {kind: [one for one in joined if one.kind is kind] for kind in Kind}
-    for value in values:
-        found = ordered(value)
-        candidates = by_kind[found[0]] if found is not None else []
-        last = bisect_right(candidates, found and (True, found[1], False), key=lower_edge)
-        if last == 0 or not candidates[last - 1].accepts(value):
-            yield value
+    return [value for value in values if not _inside(by_kind, value)]
+
+
+def _inside(by_kind: Mapping[Kind, Sequence[Range]], value: Any) -> bool:
+    found = ordered(value)
+    if found is None:
+        return False
+    candidates = by_kind[found[0]]
+    n_begun = bisect_right(candidates, (True, found[1], False), key=lower_edge)
+    return n_begun > 0 and candidates[n_begun - 1].accepts(value)
 
 
 def _touch(before: Range, after: Range) -> bool:

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 from remuda.errors import InvalidCriterion
-from remuda.model.patterns import finds, like_regex, matches_whole, regex
+from remuda.model.patterns import finds, found_anywhere, like_regex, matches_whole, regex
 from remuda.model.values import Kind, Ordered, checked, key, ordered
 from remuda.model.versions import version_key
 
@@ -85,7 +85,7 @@ class Matches:
     @property
     def whole_pattern(self) -> str:
         """An equivalent pattern over whole strings."""
-        return f"(?s:.*)(?:{self.pattern})(?s:.*)" if self.find else self.pattern
+        return found_anywhere(self.pattern) if self.find else self.pattern
 
     def accepts(self, value: Any) -> bool:
         if not isinstance(value, str):

@@ -194,7 +194,7 @@ def _moment(value: Any) -> int | None:
 def _zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
-    except (OSError, ValueError, TypeError):
+    except (KeyError, OSError, ValueError, TypeError):
         raise InvalidCriterion(f"there is no time zone {name!r}") from None
 
 

@@ -57,7 +57,7 @@ def score(
             n -= n_parts
             stack[n] = _largest(stack, n, n_parts) if either else _sum(stack, n, n_parts)
             n += 1
-    return stack[0]  # type: ignore[no-any-return]
+    return float(stack[0])
 
 
 @kernel

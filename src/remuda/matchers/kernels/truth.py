@@ -63,7 +63,7 @@ def holds(
     """The truth of one predicate for the event that is laid out."""
     dim = dims[predicate]
     if first[dim] == last[dim]:
-        return on_missing[predicate]  # type: ignore[no-any-return]
+        return bool(on_missing[predicate])
     begin, end = span_starts[predicate], span_starts[predicate + 1]
     wanted = not every[predicate]  # any accepted space decides, or any refused one
     for i in range(first[dim], last[dim]):

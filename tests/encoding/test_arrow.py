@@ -1,0 +1,95 @@
+"""Events from Arrow columns are the same as from Python objects."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from remuda.encoding import arrow
+from remuda.encoding.encoder import Encoder
+from remuda.encoding.plan import plan
+from remuda.language.python import attr
+from strategies import NOW, expressions
+
+COLUMNS = {
+    "int": (pa.int64(), [1, 2, None, -1, 2**53 + 1, 0]),
+    "small": (pa.int8(), [1, 2, None, -1, 3, 0]),
+    "big": (pa.uint64(), [1, 2**63 + 5, None, 2**53, 2**53 + 1, 0]),
+    "float": (pa.float64(), [0.1, 2.5, None, float("nan"), float("inf"), 0.30000000000000004]),
+    "single": (pa.float32(), [0.5, 2.5, None, float("nan"), float("-inf"), 1.0]),
+    "decimal": (pa.decimal128(10, 2), [Decimal("0.30"), Decimal(1), None, Decimal("2.5"), 0, 3]),
+    "bool": (pa.bool_(), [True, False, None, True, False, True]),
+    "string": (pa.string(), ["a", "ab", None, "", "1.2-rc1", "é"]),
+    "dictionary": (pa.dictionary(pa.int8(), pa.string()), ["a", "ab", None, "", "a", "b"]),
+    "date": (pa.date32(), [date(2024, 2, 29), None, date(1970, 1, 1)] * 2),
+    "timestamp": (pa.timestamp("us", "UTC"), [datetime(2024, 2, 29, 12, tzinfo=UTC), None] * 3),
+    "naive": (pa.timestamp("ns"), [datetime(1970, 1, 1), None] * 3),
+    "numbers": (pa.list_(pa.int64()), [[1], [2, 3], None, [], [None, 1], [3, 2, 2]]),
+    "strings": (pa.large_list(pa.string()), [["a"], ["b", "a"], None, [], [None], ["a", "b"]]),
+    "struct": (pa.struct({"k": pa.int64()}), [{"k": 1}, {"k": None}, None, {"k": 2}, {"k": 1}, {}]),
+    "nested": (pa.list_(pa.list_(pa.int64())), [[[1]], [[1], [2]], None, [], [[]], [None]]),
+    "objects": (
+        pa.list_(pa.struct({"k": pa.list_(pa.int64())})),
+        [[{"k": [1]}, {"k": [2, 3]}], [{"k": None}], None, [], [None], [{"k": []}]],
+    ),
+    "map": (
+        pa.map_(pa.string(), pa.int64()),
+        [[("k", 1)], [("k", 2), ("l", 3)], None, [], [("l", 1)], [("k", None)]],
+    ),
+}
+
+
+def table_of(columns: dict[str, str]) -> pa.Table:
+    """A table whose columns are named as asked; each is one of COLUMNS."""
+    return pa.table({n: pa.array(COLUMNS[c][1], COLUMNS[c][0]) for n, c in columns.items()})
+
+
+def rows_of(table: pa.Table) -> list[dict[str, object]]:
+    return table.to_pylist(maps_as_pydicts="lossy")
+
+
+@settings(max_examples=200)
+@given(
+    criteria=st.lists(expressions, min_size=1, max_size=5),
+    columns=st.fixed_dictionaries(
+        {},
+        optional={n: st.sampled_from(list(COLUMNS)) for n in ("a", "b", "c", "tags", "items")},
+    ),
+)
+def test_columns_and_objects_give_the_same_spaces(criteria, columns) -> None:
+    encoder = Encoder(plan(criteria).vocabulary)
+    table = table_of(columns) if columns else pa.table({"z": pa.array([1, 2])})
+    by_column = arrow.encode(encoder, table, NOW)
+    by_row = encoder.encode(rows_of(table), NOW)
+    assert by_column.starts.tolist() == by_row.starts.tolist()
+    assert by_column.spaces.tolist() == by_row.spaces.tolist()
+
+
+@pytest.mark.parametrize(
+    "path", ["c.k", "c[0]", "c[-1]", "c.0", "c[*].k", "c[*]", "c[*].k[*]", "c[0].k", "$", "$..k"]
+)
+@pytest.mark.parametrize("column", COLUMNS)
+def test_paths_walk_columns_as_they_walk_objects(path: str, column: str) -> None:
+    criteria = [attr(path).exists(), attr(path).isin(1, 2, "a"), attr(path).size() >= 2]
+    encoder = Encoder(plan(criteria).vocabulary)
+    table = table_of({"c": column})
+    by_column = arrow.encode(encoder, table, NOW)
+    by_row = encoder.encode(rows_of(table), NOW)
+    assert by_column.starts.tolist() == by_row.starts.tolist()
+    assert by_column.spaces.tolist() == by_row.spaces.tolist()
+
+
+def test_slices_and_chunks_are_read_where_they_are() -> None:
+    encoder = Encoder(plan([attr("a").isin(2, 3), attr("b").subset("a", "b")]).vocabulary)
+    table = table_of({"a": "numbers", "b": "strings"})
+    chunked = pa.concat_tables([table.slice(1, 2), table.slice(3)])
+    for part in (table.slice(2, 3), chunked, table.to_batches()[0].slice(1)):
+        found = arrow.encode(encoder, part, NOW)
+        rows = part.to_pylist()
+        assert np.array_equal(found.spaces, encoder.encode(rows, NOW).spaces)
