@@ -1,0 +1,204 @@
+"""Access keys: under which spaces a clause is looked for.
+
+A clause hangs under the spaces of its rarest narrow predicate, one entry for each, or, where that
+is cheaper, under "dimension present", for which the dimension's missing space serves as a name.
+An event visits the clusters of its own spaces, and so meets every clause that may hold, once.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remuda.arrays import Bools, Floats, Ints, Longs, Ragged
+from remuda.encoding.table import ClauseTable, EventBatch
+from remuda.jit import kernel
+from remuda.matchers.auto.words import U64
+
+MOST_SPACES = 12  # a predicate that accepts more is not spread over its spaces
+_NEVER_SEEN = 0.01  # a space that the sample lacks is rare, not impossible
+
+NO_KEY, EVERYWHERE = -1, -2
+
+
+class Frequencies(NamedTuple):
+    """How often events have each space; a dimension's missing space counts its presence."""
+
+    spaces: Floats
+    present: Floats  # per dimension, the share of events that have it
+
+
+class Keys(NamedTuple):
+    """For each clause the item that is its key, or NO_KEY; `spread` says how predicates serve."""
+
+    chosen: Longs
+    spread: Bools
+
+
+class Remainder(NamedTuple):
+    """What is left to verify of each clause once its key is met, the likely false first.
+
+    Predicates that ask for every space of a list stand behind those that ask for any.
+    """
+
+    clauses: Ragged
+    signatures: U64  # the dimensions that the rest needs, a bit each
+
+
+def frequencies(table: ClauseTable, sample: EventBatch | None) -> Frequencies:
+    """Counted in the sample of events; without one, what many clauses ask for counts as frequent."""
+    spaces = np.zeros(table.n_spaces, np.float64)
+    first = table.space_starts[:-1]
+    if sample is not None and len(sample):
+        spaces += np.bincount(sample.spaces, minlength=table.n_spaces)
+        dims = table.dim_of_space()[sample.spaces]
+        spaces[first] = np.bincount(dims, minlength=table.n_dims)
+        return Frequencies(spaces + _NEVER_SEEN, np.minimum(spaces[first] / len(sample), 1.0))
+    predicates = table.predicates
+    uses = np.bincount(table.clauses.items, minlength=len(predicates.dim)).astype(np.float64)
+    spaces[first] = np.bincount(predicates.dim, uses, table.n_dims)
+    narrow = ~predicates.on_missing & (predicates.n_accepted <= MOST_SPACES)
+    _add_spans(
+        np.flatnonzero(narrow), uses, predicates.span_starts, predicates.span_lo,
+        predicates.span_hi, spaces,
+    )  # fmt: skip
+    return Frequencies(spaces, spaces[first] / max(spaces[first].max(initial=0.0), 1.0))
+
+
+def choose_keys(table: ClauseTable, often: Frequencies) -> Keys:
+    """For each clause the predicate that the fewest events bring up."""
+    predicates = table.predicates
+    present = often.spaces[table.space_starts[:-1]][predicates.dim]
+    n_accepted = predicates.n_accepted
+    total = np.concatenate(([0.0], np.cumsum(often.spaces)))
+    of_spans = total[predicates.span_hi] - total[predicates.span_lo]
+    met = np.concatenate(([0.0], np.cumsum(of_spans)))
+    met = met[predicates.span_starts[1:]] - met[predicates.span_starts[:-1]]
+    spread = (n_accepted <= MOST_SPACES) & (met <= present) | (n_accepted == 0)
+    cost = np.where(spread, met, present)
+    cost[n_accepted == 0] = -1.0  # never true: no event need look at the clause
+    cost[predicates.on_missing] = np.inf
+    return Keys(_cheapest(*table.clauses, cost), spread)
+
+
+def clusters(table: ClauseTable, keys: Keys) -> Ragged:
+    """For each space the clauses under it; behind the last space, those that every event visits."""
+    arguments = (
+        *table.clauses, *keys, table.space_starts, table.predicates.dim,
+        table.predicates.span_starts, table.predicates.span_lo, table.predicates.span_hi,
+    )  # fmt: skip
+    starts = np.zeros(table.n_spaces + 2, np.int64)
+    _place(*arguments, starts[1:], np.zeros(0, np.int32))
+    np.cumsum(starts, out=starts)
+    entries = np.empty(starts[-1], np.int32)
+    _place(*arguments, starts[:-1].copy(), entries)
+    return Ragged(starts, entries)
+
+
+def remainder(
+    table: ClauseTable, keys: Keys, often: Frequencies, positions: NDArray[np.uint8]
+) -> Remainder:
+    """Each clause without the key that an event meets on the way to it."""
+    predicates = table.predicates
+    sizes = np.diff(table.space_starts)[predicates.dim] - 1
+    share = predicates.n_accepted / np.maximum(sizes, 1)
+    present = often.present[predicates.dim]
+    chance = np.where(predicates.on_missing, 1 - present * (1 - share), present * share)
+    chance += 2.0 * predicates.every
+    met = keys.spread & ~predicates.every | (predicates.n_accepted == sizes)
+    starts, items, signatures = _remain(
+        *table.clauses, keys.chosen, met, chance, predicates.dim, predicates.on_missing, positions
+    )
+    return Remainder(Ragged(starts, items), signatures)
+
+
+@kernel
+def _add_spans(
+    chosen: Longs, uses: Floats, span_starts: Ints, span_lo: Ints, span_hi: Ints, spaces: Floats
+) -> None:
+    for p in chosen:
+        for i in range(span_starts[p], span_starts[p + 1]):
+            for space in range(span_lo[i], span_hi[i]):
+                spaces[space] += uses[p]
+
+
+@kernel
+def _cheapest(clause_starts: Longs, items: Ints, cost: Floats) -> Longs:
+    chosen = np.full(len(clause_starts) - 1, NO_KEY, np.int64)
+    for clause in range(len(chosen)):
+        best = np.inf
+        for i in range(clause_starts[clause], clause_starts[clause + 1]):
+            if cost[items[i]] < best:
+                best = cost[items[i]]
+                chosen[clause] = i
+    return chosen
+
+
+@kernel
+def _place(
+    clause_starts: Longs,
+    items: Ints,
+    chosen: Longs,
+    spread: Bools,
+    space_starts: Ints,
+    dims: Ints,
+    span_starts: Ints,
+    span_lo: Ints,
+    span_hi: Ints,
+    cursors: Longs,
+    entries: Ints,
+) -> None:
+    """Advance the cursor of each cluster a clause belongs to; note the clause if there is room."""
+    writes = len(entries) > 0
+    for clause in range(len(chosen)):
+        i = chosen[clause]
+        if i == NO_KEY:
+            continue
+        if i == EVERYWHERE or not spread[items[i]]:
+            cluster = space_starts[-1] if i == EVERYWHERE else space_starts[dims[items[i]]]
+            if writes:
+                entries[cursors[cluster]] = clause
+            cursors[cluster] += 1
+            continue
+        p = items[i]
+        for j in range(span_starts[p], span_starts[p + 1]):
+            for space in range(span_lo[j], span_hi[j]):
+                if writes:
+                    entries[cursors[space]] = clause
+                cursors[space] += 1
+
+
+@kernel
+def _remain(
+    clause_starts: Longs,
+    items: Ints,
+    chosen: Longs,
+    met: Bools,
+    chance: Floats,
+    dims: Ints,
+    on_missing: Bools,
+    positions: NDArray[np.uint8],
+) -> tuple[Longs, Ints, U64]:
+    n_clauses = len(chosen)
+    starts, rest = np.zeros(n_clauses + 1, np.int64), np.empty(len(items), np.int32)
+    signatures = np.zeros(n_clauses, np.uint64)
+    n = 0
+    for clause in range(n_clauses):
+        key = chosen[clause]
+        first = n
+        for i in range(clause_starts[clause], clause_starts[clause + 1]):
+            p = items[i]
+            if key == NO_KEY or (i == key and met[p]):
+                continue
+            if not on_missing[p] and i != key:
+                signatures[clause] |= np.uint64(1) << np.uint64(positions[dims[p]])
+            at = n
+            while at > first and chance[rest[at - 1]] > chance[p]:
+                rest[at] = rest[at - 1]
+                at -= 1
+            rest[at] = p
+            n += 1
+        starts[clause + 1] = n
+    return starts, rest[:n].copy(), signatures

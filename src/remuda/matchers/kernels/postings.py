@@ -1,0 +1,350 @@
+"""Posting lists: the keys that a predicate is found under, and the keys that an event has.
+
+A key is one space of a dimension, or a union of 2, 4, 8 … neighbours where single spaces would
+have to be posted too often (the hierarchy for ranges of the VLDB'09 paper), or "present", all of
+them at once. "Present" has the id of the dimension's missing space, which no event lists.
+
+An entry says ∈ (the predicate holds under this key) or ∉ (it does not). Where a list gives an
+event several spaces on one dimension, an entry marked ALL speaks only if every one of them has it.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of
+from remuda.encoding.table import ClauseTable, Predicates
+from remuda.jit import kernel
+from remuda.matchers.kernels.output import grown
+
+ALL = 1
+IN = 2  # ∈; entries are compared as numbers, and the paper wants ∉ before ∈
+
+_DEPTH_PAYS = 4  # a dimension gets unions when they shorten its lists by this factor
+
+
+class Keys(NamedTuple):
+    """Dimension d has the levels `first_level[d]` and following, of unions of 2, 4, 8 … spaces.
+
+    The keys of a level are numbered from `level_starts`, which ends with the number of all keys.
+    """
+
+    space_starts: Ints
+    dim_of_space: Ints
+    first_level: Ints
+    level_starts: Ints
+
+    @property
+    def n_keys(self) -> int:
+        return int(self.level_starts[-1])
+
+    @property
+    def most_per_space(self) -> int:
+        """How many keys a space brings along at most, "present" included."""
+        return int(np.diff(self.first_level).max(initial=0)) + 2
+
+
+class Posted(NamedTuple):
+    """The keys under which each predicate is posted, with the mark of each entry."""
+
+    starts: Longs
+    keys: Ints
+    marks: Ints
+
+
+def never_true(predicates: Predicates) -> Bools:
+    """Which predicates hold for no event."""
+    return ~predicates.on_missing & (predicates.span_starts[1:] == predicates.span_starts[:-1])
+
+
+def n_asked(table: ClauseTable) -> Longs:
+    """How many ∈ predicates each conjunction has: the paper's K."""
+    return _per_clause(~table.predicates.on_missing, table)
+
+
+def satisfiable(table: ClauseTable) -> Ints:
+    """The conjunctions without a predicate that is never true."""
+    return np.flatnonzero(_per_clause(never_true(table.predicates), table) == 0).astype(np.int32)
+
+
+def _per_clause(has: Bools, table: ClauseTable) -> Longs:
+    before = np.append(0, np.cumsum(has[table.clauses.items]))
+    return np.diff(before[table.clauses.starts])
+
+
+def keys_for(table: ClauseTable, uses: Longs, *, conjunctive: bool) -> Keys:
+    """The keys of all dimensions, given how often each predicate is used."""
+    predicates = table.predicates
+    n_present = np.diff(table.space_starts)[predicates.dim].astype(np.int64) - 1
+    accepted = predicates.n_accepted
+    refused = n_present - accepted
+    flat = np.where(predicates.on_missing, refused, accepted)
+    flat = np.where(flat == n_present, 1, flat)
+    if conjunctive:
+        flat = np.minimum(flat, 2 * (refused + 1))
+    n_spans = np.diff(predicates.span_starts) + 1
+    deep = np.minimum(flat, 2 * n_spans * np.log2(n_present + 1))
+    volume = np.bincount(predicates.dim, flat * uses, table.n_dims)
+    return _keys(table, volume > _DEPTH_PAYS * np.bincount(predicates.dim, deep * uses, table.n_dims))
+
+
+def _keys(table: ClauseTable, is_deep: Bools) -> Keys:
+    n_present = np.diff(table.space_starts).astype(np.int64) - 1
+    # the level of a single union is "present" already
+    n_levels = np.where(is_deep, np.ceil(np.log2(np.maximum(n_present, 1))) - 1, 0)
+    n_levels = np.maximum(n_levels, 0).astype(np.int64)
+    first_level = starts_of(n_levels)
+    level = np.arange(first_level[-1]) - np.repeat(first_level[:-1], n_levels) + 1
+    n_unions = ((np.repeat(n_present, n_levels) - 1) >> level) + 1
+    level_starts = table.n_spaces + starts_of(n_unions)
+    if level_starts[-1] > np.iinfo(np.int32).max:
+        raise ValueError("more than 2^31 keys")
+    return frozen(  # type: ignore[no-any-return]
+        Keys(
+            table.space_starts,
+            table.dim_of_space(),
+            first_level.astype(np.int32),
+            level_starts.astype(np.int32),
+        )
+    )
+
+
+def post(predicates: Predicates, keys: Keys, uses: Longs, *, conjunctive: bool) -> Posted:
+    """Under which keys each used predicate is posted.
+
+    One that holds on missing is ∉ on the spaces it refuses, any other ∈ on those it accepts. In a
+    conjunction, a wide one of the second kind is ∈ on "present" and ∉ on the spaces it refuses.
+    """
+    return Posted(*_post(uses, *predicates, *_levels(keys), conjunctive))
+
+
+def place(
+    posted: Posted,
+    rows: Ragged,
+    kept: Ints,
+    ids: Ints,
+    n_keys: int,
+    *,
+    by_mark: bool = False,
+    payload: Ints | None = None,
+) -> tuple[Ragged, Ints]:
+    """The posting lists of the kept rows under the given ids, in the order of `kept`.
+
+    List k has the entries `4 * id + mark` of key k; by mark, list `4 * k + mark` has plain ids.
+    The second array carries the payload of each item of `rows` along to its entries.
+    """
+    payload = np.empty(0, np.int32) if payload is None else payload
+    starts, entries, carried = _place(*posted, *rows, kept, ids, n_keys, by_mark, payload)
+    return frozen(Ragged(starts, entries)), frozen(carried)
+
+
+def _levels(keys: Keys) -> tuple[Ints, Ints, Ints]:
+    return keys.space_starts, keys.first_level, keys.level_starts
+
+
+@kernel
+def event_keys(
+    spaces: Ints,
+    begin: int,
+    end: int,
+    space_starts: Ints,
+    dim_of_space: Ints,
+    first_level: Ints,
+    level_starts: Ints,
+    keys: Ints,
+    groups: Ints,
+    shares: Ints,
+    sizes: Ints,
+) -> int:
+    """List the keys of an event and return how many they are.
+
+    A group is a dimension of the event; of each key is noted its group and its share, the number
+    of the event's spaces under it, and of each group its size, the number of all of them.
+    """
+    n, group = 0, 0
+    while begin < end:
+        dim = dim_of_space[spaces[begin]]
+        first, beyond = space_starts[dim] + 1, space_starts[dim + 1]
+        stop = begin
+        while stop < end and spaces[stop] < beyond:
+            stop += 1
+        sizes[group] = stop - begin
+        keys[n], groups[n], shares[n] = first - 1, group, stop - begin
+        n += 1
+        for depth in range(first_level[dim + 1] - first_level[dim] + 1):
+            base = first if depth == 0 else level_starts[first_level[dim] + depth - 1]
+            last = -1
+            for i in range(begin, stop):
+                key = base + ((spaces[i] - first) >> depth)
+                if key != last:
+                    keys[n], groups[n], shares[n] = key, group, 0
+                    n += 1
+                    last = key
+                shares[n - 1] += 1
+        begin = stop
+        group += 1
+    return n
+
+
+@kernel
+def _cover(
+    low: int,
+    high: int,
+    dim: int,
+    space_starts: Ints,
+    first_level: Ints,
+    level_starts: Ints,
+    keys: Ints,
+    n: int,
+    write: bool,
+) -> int:
+    """Add the fewest keys that make up the spaces `low` to `high - 1`; return their new number."""
+    first, beyond = space_starts[dim] + 1, space_starts[dim + 1]
+    if low == first and high == beyond:
+        if write:
+            keys[n] = first - 1
+        return n + 1
+    top = first_level[dim + 1] - first_level[dim]
+    if top == 0:
+        if write:
+            for space in range(low, high):
+                keys[n + space - low] = space
+        return n + high - low
+    if high == beyond:
+        high = first + (2 << top)  # nothing lies beyond, so the last union may reach there
+    low, high, base, depth = low - first, high - first, first, 0
+    while low < high:
+        if low & 1:
+            if write:
+                keys[n] = base + low
+            low, n = low + 1, n + 1
+        if high & 1:
+            high -= 1
+            if write:
+                keys[n] = base + high
+            n += 1
+        low, high = low >> 1, high >> 1
+        if low < high:
+            base = level_starts[first_level[dim] + depth]
+            depth += 1
+    return n
+
+
+@kernel
+def _cover_all(
+    predicate: int,
+    accepted: bool,
+    dims: Ints,
+    span_starts: Ints,
+    span_lo: Ints,
+    span_hi: Ints,
+    space_starts: Ints,
+    first_level: Ints,
+    level_starts: Ints,
+    keys: Ints,
+    n: int,
+    write: bool,
+) -> int:
+    """Cover what the predicate accepts or what it refuses."""
+    dim = dims[predicate]
+    gap = space_starts[dim] + 1
+    for i in range(span_starts[predicate], span_starts[predicate + 1] + 1):
+        last = i == span_starts[predicate + 1]
+        if accepted:
+            if last:
+                break
+            low, high = span_lo[i], span_hi[i]
+        else:
+            low, high = gap, space_starts[dim + 1] if last else span_lo[i]
+            if not last:
+                gap = span_hi[i]
+        if low < high:
+            n = _cover(low, high, dim, space_starts, first_level, level_starts, keys, n, write)
+    return n
+
+
+@kernel
+def _post(
+    uses: Longs,
+    dims: Ints,
+    on_missing: Bools,
+    every: Bools,
+    span_starts: Ints,
+    span_lo: Ints,
+    span_hi: Ints,
+    space_starts: Ints,
+    first_level: Ints,
+    level_starts: Ints,
+    conjunctive: bool,
+) -> tuple[Longs, Ints, Ints]:
+    starts = np.zeros(len(dims) + 1, np.int64)
+    keys, marks = np.empty(1024, np.int32), np.empty(1024, np.int32)
+    n = 0
+    for predicate in range(len(dims)):
+        if uses[predicate] > 0:
+            accepted = not on_missing[predicate]
+            n_keys = _cover_all(
+                predicate, accepted, dims, span_starts, span_lo, span_hi,
+                space_starts, first_level, level_starts, keys, 0, False,
+            )  # fmt: skip
+            begin = n
+            if accepted and conjunctive:
+                n_refused = _cover_all(
+                    predicate, False, dims, span_starts, span_lo, span_hi,
+                    space_starts, first_level, level_starts, keys, 0, False,
+                )  # fmt: skip
+                if n_keys > 2 * (n_refused + 1):
+                    accepted, n_keys = False, n_refused + 1
+            keys, marks = grown(keys, n + n_keys), grown(marks, n + n_keys)
+            if not accepted and not on_missing[predicate]:
+                keys[n], marks[n] = space_starts[dims[predicate]], IN
+                n, begin = n + 1, n + 1
+            n = _cover_all(
+                predicate, accepted, dims, span_starts, span_lo, span_hi,
+                space_starts, first_level, level_starts, keys, n, True,
+            )  # fmt: skip
+            # of several spaces all must be accepted where the predicate is `every`, all refused
+            # where it is not
+            mark = (IN if accepted else 0) | (ALL if accepted == every[predicate] else 0)
+            marks[begin:n] = mark
+        starts[predicate + 1] = n
+    return starts, keys[:n], marks[:n]
+
+
+@kernel
+def _place(
+    posted_starts: Longs,
+    posted_keys: Ints,
+    posted_marks: Ints,
+    row_starts: Longs,
+    items: Ints,
+    kept: Ints,
+    ids: Ints,
+    n_keys: int,
+    by_mark: bool,
+    payload: Ints,
+) -> tuple[Longs, Ints, Ints]:
+    scale = 4 if by_mark else 1
+    starts = np.zeros(n_keys * scale + 2, np.int64)  # one too long: the second pass shifts it
+    for row in kept:
+        for i in range(row_starts[row], row_starts[row + 1]):
+            for j in range(posted_starts[items[i]], posted_starts[items[i] + 1]):
+                key = posted_keys[j] * scale + (posted_marks[j] if by_mark else 0)
+                starts[key + 2] += 1
+    for key in range(2, len(starts)):
+        starts[key] += starts[key - 1]
+    entries = np.empty(starts[-1], np.int32)
+    carried = np.empty(len(entries) if len(payload) else 0, np.int32)
+    for k in range(len(kept)):
+        row = kept[k]
+        for i in range(row_starts[row], row_starts[row + 1]):
+            for j in range(posted_starts[items[i]], posted_starts[items[i] + 1]):
+                key = posted_keys[j] * scale + (posted_marks[j] if by_mark else 0)
+                at = starts[key + 1]
+                entries[at] = ids[k] if by_mark else 4 * ids[k] + posted_marks[j]
+                if len(payload):
+                    carried[at] = payload[i]
+                starts[key + 1] = at + 1
+    return starts[:-1], entries, carried

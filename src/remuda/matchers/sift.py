@@ -1,0 +1,182 @@
+"""SIFT: the predicates that hold are counted, clause by clause, over inverted lists.
+
+Yan and Garcia-Molina's counting algorithm, as the VLDB'09 paper extends it to ∉ and to sets of
+values: a clause is found when as many of its ∈ predicates are met as it has, and no ∉ is violated.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remuda.arrays import Ints, Longs, Ragged, frozen
+from remuda.encoding.table import ClauseTable, EventBatch
+from remuda.jit import kernel
+from remuda.matchers.contract import Hits
+from remuda.matchers.kernels.output import grown
+from remuda.matchers.kernels.postings import (
+    ALL,
+    IN,
+    Keys,
+    event_keys,
+    keys_for,
+    n_asked,
+    place,
+    post,
+    satisfiable,
+)
+
+Counts = NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32]
+
+
+@dataclass(frozen=True, slots=True)
+class Sift:
+    """Inverted lists, four per key: list `4 * key + mark` has the clauses with that mark."""
+
+    keys: Keys
+    lists: Ragged
+    needed: Counts  # ∈ predicates of each clause; the highest bit is free for a veto
+    always: Ints  # the clauses without any: the Z list
+
+    @classmethod
+    def build(cls, table: ClauseTable) -> Self:
+        predicates, clauses = table.predicates, table.clauses
+        uses = np.bincount(clauses.items, minlength=len(predicates.dim))
+        keys = keys_for(table, uses, conjunctive=True)
+        posted = post(predicates, keys, uses, conjunctive=True)
+        sizes, kept = n_asked(table), satisfiable(table)
+        lists, _ = place(posted, clauses, kept, kept, keys.n_keys, by_mark=True)
+        needed = sizes.astype(np.min_scalar_type(2 * int(sizes.max(initial=0)) + 1))
+        return cls(keys, lists, frozen(needed), frozen(kept[sizes[kept] == 0]))
+
+    def match(self, events: EventBatch) -> Hits:
+        longest = int(np.diff(events.starts).max(initial=0))
+        starts, rows, candidates = _sift(
+            events.starts, events.spaces, *self.keys, *self.lists, self.needed, self.always,
+            longest * self.keys.most_per_space,
+            self.needed.copy(), np.zeros(len(self.needed), np.int32),
+        )  # fmt: skip
+        return Hits(starts, rows, candidates)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(a.nbytes for a in (*self.keys, *self.lists, self.needed, self.always))
+
+
+@kernel
+def _sift(
+    event_starts: Longs,
+    spaces: Ints,
+    space_starts: Ints,
+    dim_of_space: Ints,
+    first_level: Ints,
+    level_starts: Ints,
+    list_starts: Longs,
+    lists: Ints,
+    needed: Counts,
+    always: Ints,
+    most_keys: int,
+    lacking: Counts,
+    votes: Ints,
+) -> tuple[Longs, Ints, int]:
+    n_events = len(event_starts) - 1
+    starts = np.zeros(n_events + 1, np.int64)
+    rows, agreed = np.empty(1024, np.int32), np.empty(1024, np.int32)
+    keys, groups = np.empty(most_keys, np.int32), np.empty(most_keys, np.int32)
+    shares, sizes = np.empty(most_keys, np.int32), np.empty(most_keys, np.int32)
+    veto = 1 << (8 * lacking.itemsize - 1)
+    n, n_scanned = 0, 0
+    for event in range(n_events):
+        n_keys = event_keys(
+            spaces, event_starts[event], event_starts[event + 1],
+            space_starts, dim_of_space, first_level, level_starts, keys, groups, shares, sizes,
+        )  # fmt: skip
+        touched = 0
+        for k in range(n_keys):
+            touched += list_starts[4 * keys[k] + 4] - list_starts[4 * keys[k]]
+        # all vetoes before any count: a clause is found as soon as nothing is lacking
+        for k in range(n_keys):
+            begin, end = list_starts[4 * keys[k]], list_starts[4 * keys[k] + IN]
+            if sizes[groups[k]] == 1:
+                for i in range(begin, end):
+                    lacking[np.uint32(lists[i])] |= veto
+            elif k == 0 or groups[k] != groups[k - 1]:
+                agreed, n_agreed = _agree(
+                    k, n_keys, 0, keys, groups, shares, sizes, list_starts, lists, votes, agreed
+                )
+                for i in range(n_agreed):
+                    lacking[np.uint32(agreed[i])] |= veto
+        for k in range(n_keys):
+            begin, end = list_starts[4 * keys[k] + IN], list_starts[4 * keys[k] + 4]
+            if sizes[groups[k]] == 1:
+                rows = grown(rows, n + end - begin)
+                n = _count(lists, begin, end, lacking, rows, n)
+            elif k == 0 or groups[k] != groups[k - 1]:
+                agreed, n_agreed = _agree(
+                    k, n_keys, IN, keys, groups, shares, sizes, list_starts, lists, votes, agreed
+                )
+                rows = grown(rows, n + n_agreed)
+                n = _count(agreed, 0, n_agreed, lacking, rows, n)
+        rows = grown(rows, n + len(always))
+        for clause in always:
+            if lacking[clause] == 0:
+                rows[n] = clause
+                n += 1
+        if touched > len(needed) // 8:  # then one long copy is less work
+            lacking[:] = needed
+        else:
+            for k in range(n_keys):
+                for i in range(list_starts[4 * keys[k]], list_starts[4 * keys[k] + 4]):
+                    lacking[np.uint32(lists[i])] = needed[np.uint32(lists[i])]
+        n_scanned += touched + len(always)
+        starts[event + 1] = n
+    return starts, rows[:n].copy(), n_scanned
+
+
+@kernel
+def _count(met: Ints, begin: int, end: int, lacking: Counts, rows: Ints, n: int) -> int:
+    """Count one more predicate for each clause; list those that now lack none."""
+    for i in range(begin, end):
+        clause = np.uint32(met[i])
+        lacking[clause] -= 1
+        rows[n] = clause  # kept only if the counter moves on: no branch to mispredict
+        n += lacking[clause] == 0
+    return n
+
+
+@kernel
+def _agree(
+    begin: int,
+    n_keys: int,
+    mark: int,
+    keys: Ints,
+    groups: Ints,
+    shares: Ints,
+    sizes: Ints,
+    list_starts: Longs,
+    lists: Ints,
+    votes: Ints,
+    agreed: Ints,
+) -> tuple[Ints, int]:
+    """Merge the lists of a dimension with several spaces: each clause that is met, once."""
+    size = sizes[groups[begin]]
+    end, n = begin, 0
+    while end < n_keys and groups[end] == groups[begin]:
+        for marked in range(mark, mark + 2):
+            share = shares[end] if marked & ALL else size
+            list_begin, list_end = list_starts[4 * keys[end] + marked : 4 * keys[end] + marked + 2]
+            agreed = grown(agreed, n + list_end - list_begin)
+            for i in range(list_begin, list_end):
+                clause = np.uint32(lists[i])
+                if votes[clause] < size <= votes[clause] + share:
+                    agreed[n] = clause
+                    n += 1
+                votes[clause] += share
+        end += 1
+    for k in range(begin, end):
+        for i in range(list_starts[4 * keys[k] + mark], list_starts[4 * keys[k] + mark + 2]):
+            votes[np.uint32(lists[i])] = 0
+    return agreed, n
