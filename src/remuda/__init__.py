@@ -1,1 +1,48 @@
 """Which of millions of Boolean expressions are true for an event?"""
+
+from remuda.errors import (
+    CriterionNotFound,
+    DuplicateCriterion,
+    ExpansionError,
+    IndexExists,
+    IndexNotFound,
+    InvalidCriterion,
+    NoMustangEquivalent,
+    NoSqlEquivalent,
+    ParseError,
+    RemudaError,
+    StorageError,
+)
+from remuda.index.index import Index
+from remuda.index.matches import Match, Matches
+from remuda.language.criterion import Criterion
+from remuda.language.python import attr
+from remuda.language.text import parse
+from remuda.model.explanations import Explanation
+from remuda.model.expressions import And, Expression, Not, Or, Predicate
+
+__all__ = [
+    "And",
+    "Criterion",
+    "CriterionNotFound",
+    "DuplicateCriterion",
+    "ExpansionError",
+    "Explanation",
+    "Expression",
+    "Index",
+    "IndexExists",
+    "IndexNotFound",
+    "InvalidCriterion",
+    "Match",
+    "Matches",
+    "NoMustangEquivalent",
+    "NoSqlEquivalent",
+    "Not",
+    "Or",
+    "ParseError",
+    "Predicate",
+    "RemudaError",
+    "StorageError",
+    "attr",
+    "parse",
+]

@@ -15,6 +15,8 @@ RemudaError
 
 from __future__ import annotations
 
+import math
+
 
 class RemudaError(Exception):
     """The root of all errors that remuda raises on purpose."""
@@ -106,7 +108,7 @@ class ExpansionError(RemudaError, ValueError):
         self.size, self.limit = size, limit
 
     def __str__(self) -> str:
-        size = f"{self.size:,}" if self.size < 10**12 else f"about 10^{len(str(self.size)) - 1}"
+        size = f"{self.size:,}" if self.size < 10**12 else f"about 10^{int(math.log10(self.size))}"
         return f"the normal form would have {size} clauses; the limit is {self.limit:,}"
 
 

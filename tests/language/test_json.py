@@ -489,6 +489,12 @@ REFUSED: dict[str, tuple[Any, str | None, str, str]] = {
         f"{IN_FIRST}.preOperations[0].rhs",
         "finite number",
     ),
+    "endless rhs": (
+        operation(type="MODULO", rhs={"decimal": "1E+999999999"}),
+        "x",
+        f"{IN_FIRST}.preOperations[0].rhs",
+        "finite number",
+    ),
     "weight is no number": (dnf(written("a", weight="3")), "x", f"{IN_FIRST}.weight", "got `str`"),
     "weight is not finite": (
         dnf(written("a", weight=float("inf"))),
@@ -501,6 +507,20 @@ REFUSED: dict[str, tuple[Any, str | None, str, str]] = {
         "x",
         f"{IN_FIRST}.valueWeights",
         "none of the values",
+    ),
+    "weight of two values": (
+        dnf(
+            written(
+                "a",
+                valueWeights=[
+                    {"value": 1, "weight": 3},
+                    {"typedValue": {"decimal": "1", "date": "2024-02-29"}, "weight": 3},
+                ],
+            )
+        ),
+        "x",
+        f"{IN_FIRST}.valueWeights[1].typedValue",
+        "one of date",
     ),
     "deep inside": (
         {
@@ -675,6 +695,14 @@ LEAVES: dict[str, tuple[Predicate, Json]] = {
     "found anywhere": (
         attr("a").finds("b"),
         {"detail": {"caveat": "REGEX", "regex": "(?s:.*)(?:b)(?s:.*)"}},
+    ),
+    "found anywhere, quoted to the end": (
+        attr("a").finds(r"\Qb."),
+        {"detail": {"caveat": "REGEX", "regex": r"(?s:.*)(?:\Qb.\E)(?s:.*)"}},
+    ),
+    "found anywhere, quoted in part": (
+        attr("a").finds(r"\\\Qb.\Ec"),
+        {"detail": {"caveat": "REGEX", "regex": r"(?s:.*)(?:\\\Qb.\Ec)(?s:.*)"}},
     ),
     "plain decimals": (
         attr("a").isin(Decimal("0.30"), Decimal(7)),

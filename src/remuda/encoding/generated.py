@@ -30,9 +30,7 @@ def cnf_table(columns: Columns) -> CnfTable:
     rows = _clauses_of(columns, columns.cnf)
     clauses = frozen(take_rows(every.clauses, rows.items))
     renumbered = Ragged(rows.starts, np.arange(len(rows.items), dtype=np.int32))
-    return CnfTable(
-        frozen(renumbered), ClauseTable(every.space_starts, every.predicates, clauses)
-    )
+    return CnfTable(frozen(renumbered), ClauseTable(every.space_starts, every.predicates, clauses))
 
 
 def event_batch(columns: Columns, events: EventColumns) -> EventBatch:
@@ -111,7 +109,5 @@ def _predicates(
     kept = span_lo < span_hi
     span_starts = starts_of(kept)[starts].astype(np.int32)
     return frozen(  # type: ignore[no-any-return]
-        Predicates(
-            dim, negated & ~strong, negated, span_starts, span_lo[kept], span_hi[kept]
-        )
+        Predicates(dim, negated & ~strong, negated, span_starts, span_lo[kept], span_hi[kept])
     )

@@ -1,186 +1,317 @@
-"""Indexes: criteria that can be asked which of them an event satisfies."""
+"""Indexes: criteria that come and go, and can be asked which of them an event satisfies.
+
+A change makes a new state from the old one and puts it in its place, so that a reader sees the
+one or the other. New criteria wait in a small tail; a full tail becomes a segment, and segments
+of like size become a larger one in the background.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from remuda.arrays import Ints, Longs
+from remuda.arrays import Longs, frozen
 from remuda.encoding import arrow
 from remuda.encoding.table import EventBatch
 from remuda.errors import CriterionNotFound, DuplicateCriterion
+from remuda.index.found import Found
 from remuda.index.matches import Match, Matches
+from remuda.index.roster import Roster
 from remuda.index.segment import Segment
+from remuda.index.state import Names, Part, State
 from remuda.language.criterion import Criterion
-from remuda.matchers.contract import Hits
+from remuda.matchers.contract import NAMES
 from remuda.model.attributes import Attribute
 from remuda.model.explanations import Explanation
 from remuda.model.expressions import attribute_weights, clock
 
-_AT_ONCE = 1 << 14  # rows of a table that are encoded and matched together
+Now = datetime | int | None
+Weights = Mapping[str, float] | None
+
+_AT_ONCE = 1 << 14  # rows of a batch that are encoded and matched together
+_TAIL = 64  # criteria that wait before they become a segment
+_FANOUT = 8  # segments of like size before they become one
 
 
-@dataclass(frozen=True, slots=True)
 class Index:
-    """Criteria under their ids, with the segment that finds them."""
+    """Criteria under their ids. Many threads may search while others change it."""
 
-    criteria: tuple[Criterion, ...]
-    segment: Segment
-    matcher: str
-    _places: dict[str, int] = field(repr=False)
-    _names: tuple[str, ...] = field(repr=False)
-    _ranks: Ints = field(repr=False)  # the place of each id among all, by code point
+    def __init__(self, *, matcher: str = "auto", scalars: Iterable[str] = ()) -> None:
+        if matcher not in NAMES:
+            raise ValueError(f"there is no matcher {matcher!r}; there are {', '.join(NAMES)}")
+        self.matcher = matcher
+        self.scalars = frozenset(map(Attribute.parse, scalars))
+        self._state = State()
+        self._writing = threading.RLock()
+        self._merging: threading.Thread | None = None
 
     @classmethod
     def build(
-        cls, criteria: Iterable[Criterion], *, matcher: str = "scan", scalars: Iterable[str] = ()
+        cls, criteria: Iterable[Criterion], *, matcher: str = "auto", scalars: Iterable[str] = ()
     ) -> Index:
-        """Index the criteria; `scalars` are attributes that are never lists."""
+        """Index the criteria at once; `scalars` are attributes that are never lists."""
+        index = cls(matcher=matcher, scalars=scalars)
         found = tuple(criteria)
-        places: dict[str, int] = {}
-        for place, criterion in enumerate(found):
-            if places.setdefault(criterion.id, place) != place:
-                raise DuplicateCriterion(criterion.id)
-        segment = Segment.build(
-            [criterion.expression for criterion in found],
-            matcher=matcher,
-            scalars=frozenset(map(Attribute.parse, scalars)),
-        )
-        names = tuple(places)
-        ranks = np.empty(len(names), np.int32)
-        ranks[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
-        return cls(found, segment, matcher, places, names, ranks)
+        _no_duplicates(found)
+        if found:
+            part = index._part(found, np.arange(len(found), dtype=np.int64))
+            index._state = State((part,), (), len(found))
+        return index
 
     def __len__(self) -> int:
-        return len(self.criteria)
+        return len(self._state)
 
     def __contains__(self, id: object) -> bool:
-        return id in self._places
+        return isinstance(id, str) and self._state.find(id) is not None
+
+    def __iter__(self) -> Iterator[Criterion]:
+        return iter(self._state.criteria())
 
     def __getitem__(self, id: str) -> Criterion:
-        if id not in self._places:
-            raise CriterionNotFound(id)
-        return self.criteria[self._places[id]]
+        state = self._state
+        return state.get(_found(state, id)).criterion
 
-    def match(self, event: Any, *, now: datetime | int | None = None) -> list[str]:
+    def add(self, criterion: Criterion) -> None:
+        """One criterion more; DuplicateCriterion if its id is taken."""
+        with self._writing:
+            if self._state.find(criterion.id) is not None:
+                raise DuplicateCriterion(criterion.id)
+            self._follow(self._state.plus(criterion))
+
+    def update(self, criterion: Criterion) -> None:
+        """Put the criterion in the place of the one with its id, or add it; one step."""
+        with self._writing:
+            state, order = self._state, None
+            where = state.find(criterion.id)
+            if where is not None:
+                order = state.get(where).order
+                state = state.without(where)
+            self._follow(state.plus(criterion, order))
+
+    def remove(self, id: str) -> None:
+        """Take the criterion away; CriterionNotFound if there is none."""
+        with self._writing:
+            self._follow(self._state.without(_found(self._state, id)))
+
+    def match(self, event: Any, *, now: Now = None) -> list[str]:
         """The ids of the criteria that the event satisfies, in insertion order."""
-        rows = self.segment.match(self._encode_one(event, now)).rows
-        rows.sort()
-        return [self._names[row] for row in rows.tolist()]
+        state, moment = self._state, clock(now)
+        found: list[tuple[int, str]] = []
+        for part in state.parts:
+            rows = part.match(part.segment.encoder.encode((event,), moment)).rows
+            orders = part.roster.orders[rows].tolist()
+            ids = [part.roster.ids[row] for row in rows.tolist()]
+            found += zip(orders, ids, strict=True)
+        for late in state.tail:
+            if late.criterion.expression.holds(event, now=moment):
+                found.append((late.order, late.criterion.id))
+        return [name for _, name in sorted(found)]
 
-    def match_many(self, events: Any, *, now: datetime | int | None = None) -> Matches:
+    def match_many(self, events: Any, *, now: Now = None) -> Matches:
         """The same for many: a list of objects, an Arrow table, a pandas or Polars frame."""
-        found = [self.segment.match(batch) for batch in self._batches(events, now)]
-        starts, rows = _joined(found)
-        return Matches(starts, rows, self._names)
+        state = self._state
+        found = self._ask(state, events, now, lambda part, batch: Found.of(part.match(batch)))
+        return Matches(found.starts, found.rows, Names(state), state.orders())
 
-    def top(
-        self,
-        event: Any,
-        n: int,
-        *,
-        weights: Mapping[str, float] | None = None,
-        now: datetime | int | None = None,
-    ) -> list[Match]:
+    def top(self, event: Any, n: int, *, weights: Weights = None, now: Now = None) -> list[Match]:
         """The n best by score, ties by id in code-point order."""
         best = self.top_many([event], n, weights=weights, now=now)
         assert best.scores is not None
         return [Match(*pair) for pair in zip(best.ids(0), best.scores.tolist(), strict=True)]
 
-    def top_many(
-        self,
-        events: Any,
-        n: int,
-        *,
-        weights: Mapping[str, float] | None = None,
-        now: datetime | int | None = None,
-    ) -> Matches:
+    def top_many(self, events: Any, n: int, *, weights: Weights = None, now: Now = None) -> Matches:
         """The n best of each event."""
         if n < 0:
             raise ValueError(f"a top of {n} makes no sense")
-        by_attribute = attribute_weights(weights)
-        kept, scores = [], []
-        for batch in self._batches(events, now):
-            found = self.segment.match(batch)
-            scored = self.segment.scores(batch, found, by_attribute)
-            best, starts = self._best(found, scored, n)
-            kept.append(Hits(starts, found.rows[best], found.candidates))
-            scores.append(scored[best])
-        starts, rows = _joined(kept)
-        return Matches(starts, rows, self._names, np.concatenate([np.empty(0), *scores]))
+        state, by_attribute = self._state, attribute_weights(weights)
 
-    def count_many(self, events: Any, *, now: datetime | int | None = None) -> Longs:
+        def best_of_part(part: Part, batch: EventBatch) -> Found:
+            hits = part.match(batch)
+            found = Found(hits.starts, hits.rows, part.scores(batch, hits, by_attribute))
+            return found.best(n, part.roster.ranks[found.rows])
+
+        names = Names(state)
+        found = self._ask(state, events, now, best_of_part)
+        if len(names.sequences) > 1:  # the best of all parts among the best of each
+            found = found.best(n, names.ranks(found.rows))
+        return Matches(found.starts, found.rows, names, state.orders(), found.scores)
+
+    def count_many(self, events: Any, *, now: Now = None) -> Longs:
         """How many criteria each event satisfies."""
-        counts = [np.diff(self.segment.match(b).starts) for b in self._batches(events, now)]
-        return np.concatenate([np.empty(0, np.int64), *counts])
+        counts = [np.zeros(0, np.int64)]
+        for part in self._parts(self._state):
+            own = [np.diff(part.match(batch).starts) for batch in _batches(part, events, now)]
+            counts.append(np.concatenate([np.empty(0, np.int64), *own]))
+        if len(counts) == 1:
+            return np.zeros(_n_rows(events), np.int64)
+        return np.sum(counts[1:], axis=0, dtype=np.int64)
 
-    def reach(self, events: Any, *, now: datetime | int | None = None) -> Longs:
+    def reach(self, events: Any, *, now: Now = None) -> Longs:
         """How many of the events each criterion holds for, in insertion order."""
-        reach = np.zeros(len(self), np.int64)
-        for batch in self._batches(events, now):
-            reach += np.bincount(self.segment.match(batch).rows, minlength=len(self))
-        return reach
+        counts, orders = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+        for part in self._parts(self._state):
+            reach = np.zeros(len(part.roster), np.int64)
+            for batch in _batches(part, events, now):
+                reach += np.bincount(part.match(batch).rows, minlength=len(reach))
+            counts.append(reach[part.places()])
+            orders.append(part.roster.orders[part.places()])
+        return np.concatenate(counts)[np.argsort(np.concatenate(orders))]
 
-    def explain(self, event: Any, id: str, *, now: datetime | int | None = None) -> Explanation:
+    def explain(self, event: Any, id: str, *, now: Now = None) -> Explanation:
         """Why the criterion holds for the event, or why not."""
         return self[id].explain(event, now=now)
 
     def stats(self) -> dict[str, Any]:
-        """Sizes: criteria, clauses, dimensions, spaces, bytes, matcher."""
-        made = self.segment.plan
+        """Sizes: criteria, clauses, dimensions, spaces, bytes, matcher, fill of tail and graves."""
+        state = self._state
+        plans = [part.segment.plan for part in state.parts]
         return {
-            "criteria": len(self),
-            "clauses": made.conjunctions.n_clauses + made.cnf.table.n_clauses,
-            "dimensions": made.conjunctions.n_dims,
-            "spaces": made.conjunctions.n_spaces,
-            "bytes": self.segment.matcher.nbytes + self.segment.cnf.nbytes,
+            "criteria": len(state),
+            "segments": len(state.parts),
+            "tail": len(state.tail),
+            "tombstones": sum(len(part.roster) - len(part) for part in state.parts),
+            "clauses": sum(one.conjunctions.n_clauses + one.cnf.table.n_clauses for one in plans),
+            "dimensions": len({d for one in plans for d in one.vocabulary.dimensions}),
+            "spaces": sum(one.conjunctions.n_spaces for one in plans),
+            "bytes": sum(part.segment.nbytes for part in state.parts),
             "matcher": self.matcher,
         }
 
-    def _encode_one(self, event: Any, now: datetime | int | None) -> EventBatch:
-        return self.segment.encoder.encode((event,), clock(now))
+    def merge(self) -> None:
+        """Make one segment of all there is, and wait for it."""
+        with self._writing:
+            state = self._state
+            found = sorted(
+                (pair for part in self._parts(state) for pair in part.criteria()),
+                key=lambda pair: pair[0],
+            )
+            parts = (self._part_of(found),) if found else ()
+            self._state = replace(state, parts=parts, tail=())
 
-    def _batches(self, events: Any, now: datetime | int | None) -> Iterator[EventBatch]:
-        moment = clock(now)
-        encoder = self.segment.encoder
-        table = _table(events)
-        if table is None:
-            for start in range(0, len(events), _AT_ONCE):
-                yield encoder.encode(events[start : start + _AT_ONCE], moment)
-        else:
-            for start in range(0, table.num_rows, _AT_ONCE):
-                yield arrow.encode(encoder, table.slice(start, _AT_ONCE), moment)
+    def _follow(self, state: State) -> None:
+        """Put a new state in the place of the old; the writer's lock is held."""
+        if len(state.tail) >= _TAIL:
+            late = sorted((one.order, one.criterion) for one in state.tail)
+            state = replace(state, parts=(*state.parts, self._part_of(late)), tail=())
+        self._state = state
+        if self._merging is None and _worth_merging(state.parts):
+            self._merging = threading.Thread(target=self._merge_all, daemon=True)
+            self._merging.start()
 
-    def _best(self, found: Hits, scores: Any, n: int) -> tuple[Longs, Longs]:
-        """Which of those found are among the n best of their event, best first."""
-        counts = np.diff(found.starts)
-        events = np.repeat(np.arange(len(counts)), counts)
-        order = np.lexsort((self._ranks[found.rows], -scores, events))
-        place = np.arange(len(order)) - np.repeat(found.starts[:-1], counts)
-        starts = np.zeros(len(counts) + 1, np.int64)
-        np.cumsum(np.minimum(counts, n), out=starts[1:])
-        return order[place < n], starts
+    def _merge_all(self) -> None:
+        """Merge segments of like size until there is nothing more to merge."""
+        while True:
+            with self._writing:
+                sources = _worth_merging(self._state.parts)
+                if not sources:
+                    self._merging = None
+                    return
+            found = sorted(
+                (pair for part in sources for pair in part.criteria()), key=lambda pair: pair[0]
+            )
+            merged = self._part_of(found) if found else None
+            with self._writing:
+                self._replace(sources, merged)
+
+    def _replace(self, sources: Sequence[Part], merged: Part | None) -> None:
+        """Put the merged part in the place of its sources, less what was removed meanwhile."""
+        segments = {id(part.segment) for part in sources}
+        kept = [part for part in self._state.parts if id(part.segment) not in segments]
+        still = {
+            order
+            for part in self._state.parts
+            if id(part.segment) in segments
+            for order in part.roster.orders[part.places()].tolist()
+        }
+        if merged is not None:
+            alive = np.isin(merged.roster.orders, np.array(sorted(still), np.int64))
+            if not alive.all():
+                merged = replace(merged, alive=frozen(alive))
+            if alive.any():
+                kept.append(merged)
+        self._state = replace(self._state, parts=tuple(kept))
+
+    def _part_of(self, found: Sequence[tuple[int, Criterion]]) -> Part:
+        orders = np.array([order for order, _ in found], np.int64)
+        return self._part([criterion for _, criterion in found], orders)
+
+    def _part(self, criteria: Sequence[Criterion], orders: Longs) -> Part:
+        expressions = [criterion.expression for criterion in criteria]
+        segment = Segment.build(expressions, matcher=self.matcher, scalars=self.scalars)
+        return Part(segment, Roster.of(criteria, orders))
+
+    def _parts(self, state: State) -> tuple[Part, ...]:
+        """The parts, and the tail as one more."""
+        if not state.tail:
+            return state.parts
+        late = [(one.order, one.criterion) for one in state.tail]
+        return (*state.parts, self._part_of(late))
+
+    def _ask(
+        self, state: State, events: Any, now: Now, ask: Callable[[Part, EventBatch], Found]
+    ) -> Found:
+        """What all parts answer for all events, in positions."""
+        answers = []
+        start = 0
+        for part in self._parts(state):
+            own = Found.joined([ask(part, batch) for batch in _batches(part, events, now)])
+            answers.append(replace(own, rows=own.rows + np.int32(start)))
+            start += len(part.roster)
+        return Found.side_by_side(answers, _n_rows(events))
 
 
-def _table(events: Any) -> pa.Table | pa.RecordBatch | None:
+def _batches(part: Part, events: Any, now: Now) -> Iterator[EventBatch]:
+    moment, encoder, table = clock(now), part.segment.encoder, _table(events)
+    if table is None:
+        for start in range(0, len(events), _AT_ONCE):
+            yield encoder.encode(events[start : start + _AT_ONCE], moment)
+    else:
+        for start in range(0, table.num_rows, _AT_ONCE):
+            yield arrow.encode(encoder, table.slice(start, _AT_ONCE), moment)
+
+
+def _table(events: Any) -> Any:
     """The events as an Arrow table, or None for a sequence of objects."""
     if isinstance(events, pa.Table | pa.RecordBatch):
         return events
     if hasattr(events, "__arrow_c_stream__"):  # pandas, Polars and others
         return pa.table(events)
-    if isinstance(events, Sequence):
+    if isinstance(events, Sequence) and not isinstance(events, str | bytes):
         return None
     raise TypeError(f"events are a list, an Arrow table or a data frame, not {type(events)}")
 
 
-def _joined(found: Sequence[Hits]) -> tuple[Longs, Ints]:
-    """Batches one after the other."""
-    counts = np.concatenate([np.empty(0, np.int64), *(np.diff(hits.starts) for hits in found)])
-    starts = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(counts, out=starts[1:])
-    return starts, np.concatenate([np.empty(0, np.int32), *(hits.rows for hits in found)])
+def _n_rows(events: Any) -> int:
+    table = _table(events)
+    return len(events) if table is None else int(table.num_rows)
+
+
+def _worth_merging(parts: Sequence[Part]) -> list[Part]:
+    """Segments of like size that are many, or one that is mostly graves."""
+    tiers: dict[int, list[Part]] = {}
+    for part in parts:
+        if len(part) * 2 < len(part.roster):
+            return [part]
+        tiers.setdefault(max(len(part), 1).bit_length() // 3, []).append(part)
+    return next((tier for _, tier in sorted(tiers.items()) if len(tier) >= _FANOUT), [])
+
+
+def _found(state: State, id: str) -> tuple[int, int]:
+    where = state.find(id)
+    if where is None:
+        raise CriterionNotFound(id)
+    return where
+
+
+def _no_duplicates(criteria: Sequence[Criterion]) -> None:
+    seen: set[str] = set()
+    for criterion in criteria:
+        if criterion.id in seen:
+            raise DuplicateCriterion(criterion.id)
+        seen.add(criterion.id)

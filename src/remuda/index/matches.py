@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -23,13 +23,15 @@ class Match(NamedTuple):
 class Matches:
     """A ragged array: event i satisfies `positions[offsets[i] : offsets[i + 1]]`.
 
-    Positions are places in `names`, the ids of the index it was made from. No Python object is
-    built unless it is asked for.
+    Positions are places in `names`, the ids that the index had when it answered, and are in no
+    order unless there are scores, which are best first. No Python object is built unless it is
+    asked for.
     """
 
     offsets: Longs
     positions: Ints
     names: Sequence[str]
+    orders: Longs  # of each position: its criterion's order of insertion
     scores: Floats | None = None
 
     def __len__(self) -> int:
@@ -38,19 +40,21 @@ class Matches:
     def ids(self, i: int) -> list[str]:
         """The ids of event i: in insertion order, or best first where there are scores."""
         found = self.positions[self.offsets[i] : self.offsets[i + 1]]
-        ordered = found if self.scores is not None else np.sort(found)
-        return [self.names[position] for position in ordered.tolist()]
+        if self.scores is None:
+            found = found[np.argsort(self.orders[found])]
+        return [self.names[position] for position in found.tolist()]
 
     def counts(self) -> Longs:
         """How many criteria each event satisfies."""
         return np.diff(self.offsets)
 
-    def to_arrow(self) -> pa.Table:
+    def to_arrow(self) -> Any:
         """A table with a row an event: `ids`, and `scores` where there are any."""
-        places = pa.array(self.positions, pa.int32())
-        names = pa.DictionaryArray.from_arrays(places, pa.array(self.names, pa.string()))
+        distinct, places = np.unique(self.positions, return_inverse=True)
+        names = pa.array([self.names[position] for position in distinct.tolist()], pa.string())
+        ids = pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32)), names)
         offsets = pa.array(self.offsets, pa.int64())
-        columns = {"ids": pa.LargeListArray.from_arrays(offsets, names)}
+        columns = {"ids": pa.LargeListArray.from_arrays(offsets, ids)}
         if self.scores is not None:
             columns["scores"] = pa.LargeListArray.from_arrays(offsets, pa.array(self.scores))
         return pa.table(columns)

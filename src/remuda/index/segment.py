@@ -13,6 +13,7 @@ from remuda.arrays import Bools, Floats, Ints, Longs, frozen
 from remuda.encoding.encoder import Encoder
 from remuda.encoding.plan import Plan, plan
 from remuda.encoding.table import EventBatch
+from remuda.index.found import Found
 from remuda.jit import kernel
 from remuda.matchers.contract import CnfMatcher, Hits, Matcher, cnf_matcher, conjunction_matcher
 from remuda.matchers.kernels.output import grown
@@ -58,7 +59,13 @@ class Segment:
         if self.plan.cnf.n_rows == 0:
             return found
         more = self._owned(self.cnf.match(events), self.plan.cnf_owners, events)
-        return _side_by_side(found, more)
+        both = Found.side_by_side([Found.of(found), Found.of(more)], len(events))
+        return Hits(both.starts, both.rows, found.candidates + more.candidates)
+
+    @property
+    def nbytes(self) -> int:
+        """What the matchers take."""
+        return self.matcher.nbytes + self.cnf.nbytes
 
     def scores(self, events: EventBatch, found: Hits, weights: Mapping[Attribute, float]) -> Floats:
         """The score of each criterion that was found, in the order of `found.rows`."""
@@ -88,16 +95,6 @@ class Segment:
         if seen is None:
             seen = self._scratch.seen = np.zeros(self.plan.n_criteria + 1, np.int64)
         return seen
-
-
-def _side_by_side(left: Hits, right: Hits) -> Hits:
-    """Both ragged arrays, row by row."""
-    n_left, n_right = np.diff(left.starts), np.diff(right.starts)
-    rows = np.empty(len(left.rows) + len(right.rows), np.int32)
-    at_left = np.arange(len(left.rows)) + np.repeat(right.starts[:-1], n_left)
-    at_right = np.arange(len(right.rows)) + np.repeat(left.starts[1:], n_right)
-    rows[at_left], rows[at_right] = left.rows, right.rows
-    return Hits(left.starts + right.starts, rows, left.candidates + right.candidates)
 
 
 @kernel

@@ -74,18 +74,18 @@ def _detail_differences(detail: Json) -> Iterator[tuple[str, str]]:
     if detail["caveat"] not in _CAVEATS:
         yield "caveat", f"there is no {detail['caveat']} there"
     if "typedValues" in detail:
-        yield "typedValues", "values are those of JSON there"
+        yield "typedValues", "a value is one of JSON's there"
     if detail.get("values") == []:
         yield "values", "at least one value is needed there"
     for bound in ("lowerBound", "upperBound"):
         if not isinstance(detail.get(bound, 0), int | float):
-            yield bound, "a range is one of JSON's numbers there"
+            yield bound, "a bound is one of JSON's numbers there"
 
 
 def _operation_differences(operation: Json) -> Iterator[tuple[str, str]]:
     if "zone" in operation:
         yield "zone", "the time zone is that of the machine there"
     if isinstance(operation.get("rhs"), dict):
-        yield "rhs", "a number is a double there"
+        yield "rhs", "an operand is one of JSON's numbers there"
     if operation["type"] == "SUBSTRING" and "endIndex" not in operation:
         yield "endIndex", "a substring without an end is empty there"

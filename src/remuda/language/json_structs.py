@@ -25,7 +25,7 @@ T = TypeVar("T")
 _DOUBLE_MIN, _DOUBLE_MAX = 5e-324, 1.7976931348623157e308
 
 
-class _Strict(Struct, frozen=True, forbid_unknown_fields=True, rename="camel", gc=False):
+class _Strict(Struct, forbid_unknown_fields=True, rename="camel", gc=False):
     """A struct that refuses properties it does not know: they are likely misspelt."""
 
 
@@ -33,18 +33,17 @@ class _Detail(_Strict, tag_field="caveat"):
     """What is asked of the value."""
 
 
-class Equality(_Detail, tag="EQUALITY"):
+class _Operands(_Detail):
     values: list[Any]
     typed_values: list[Typed] = []
 
+
+class Equality(_Operands, tag="EQUALITY"):
     def condition(self) -> conditions.Condition:
         return _over(conditions.In, self.values, self.typed_values)
 
 
-class _Sets(_Detail):
-    values: list[Any]
-    typed_values: list[Typed] = []
-
+class _Sets(_Operands):
     def condition(self) -> conditions.Condition:
         relation = conditions.Relation[str(self.__struct_config__.tag)]
         return _over(
@@ -269,10 +268,9 @@ class Predicate(_Strict):
             place = "" if self.detail is None else "detail"
             condition = self._shorthand() if self.detail is None else self.detail.condition()
             place = ""
-            chain = self._operations()
-            place = "valueWeights" if self.value_weights else "weight"
+            chain, pairs = self._operations(), self._value_weights()
+            place = "valueWeights" if pairs else "weight"
             weight = 1.0 if self.weight is None else self.weight
-            pairs = tuple(map(ValueWeight.pair, self.value_weights))
             return ModelPredicate(attribute, condition, chain, self.type, weight, pairs)
         except InvalidCriterion as error:
             raise error.inside(place) from None
@@ -290,6 +288,11 @@ class Predicate(_Strict):
         else:
             return ()
         return tuple(operation for operation in found if operation is not None)
+
+    def _value_weights(self) -> tuple[tuple[Any, float], ...]:
+        if not self.value_weights:
+            return ()
+        return tuple(_each(ValueWeight.pair, self.value_weights, "valueWeights"))
 
 
 class Conjunction(_Strict):

@@ -30,13 +30,14 @@ class Typed(Struct, frozen=True, forbid_unknown_fields=True):
 
     def value(self) -> Any:
         """The value itself."""
-        given = [one for one in (self.date, self.timestamp, self.decimal) if one is not None]
-        if self.list is not None:
-            given.append([value_of(part) for part in self.list])
-        if self.object is not None:
-            given.append({name: value_of(part) for name, part in self.object.items()})
+        written = (self.date, self.timestamp, self.decimal, self.list, self.object)
+        given = [one for one in written if one is not None]
         if len(given) != 1:
             raise InvalidCriterion("one of date, timestamp, decimal, list and object is needed")
+        if self.list is not None:
+            return [value_of(part) for part in self.list]
+        if self.object is not None:
+            return {name: value_of(part) for name, part in self.object.items()}
         return given[0]
 
 

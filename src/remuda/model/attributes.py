@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from jsonpath import JSONPathEnvironment
 from jsonpath.exceptions import JSONPathError
+from jsonpath.function_extensions import ExpressionType, FilterFunction
 
 from remuda.errors import InvalidCriterion
+from remuda.model.patterns import finds, matches_whole
 from remuda.model.values import tidy
 
 _STEP = re.compile(
     r"""
       (?P<every>\.\*|\[\*\])
-    | \[(?P<index>-?\d+)\]
+    | \[(?P<index>-?\d{1,18})\]
     | \['(?P<single>(?:[^'\\]|\\.)*)'\]
     | \["(?P<double>(?:[^"\\]|\\.)*)"\]
     | \.(?P<name>[^.\[\]*]+)
@@ -25,7 +28,28 @@ _STEP = re.compile(
 )
 _BARE = re.compile(r"[^\W\d]\w*")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-_JSONPATH = JSONPathEnvironment()
+
+
+class _Regex(FilterFunction):
+    """The functions `match` and `search` of RFC 9535, in linear time."""
+
+    arg_types = [ExpressionType.VALUE, ExpressionType.VALUE]  # noqa: RUF012
+    return_type = ExpressionType.LOGICAL
+
+    def __init__(self, accepts: Callable[[str, str], bool]) -> None:
+        self.accepts = accepts
+
+    def __call__(self, value: object, pattern: object) -> bool:
+        try:
+            return (
+                isinstance(value, str) and isinstance(pattern, str) and self.accepts(pattern, value)
+            )
+        except InvalidCriterion:
+            return False
+
+
+_JSONPATH = JSONPathEnvironment(strict=True)
+_JSONPATH.function_extensions |= {"match": _Regex(matches_whole), "search": _Regex(finds)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +116,7 @@ class Attribute:
 def _parse(path: str) -> Attribute:
     if not isinstance(path, str) or not path.strip():
         raise InvalidCriterion("an attribute needs a path, such as age or $.user.age")
-    text = path if path.startswith("$") else "$" + path if path[0] == "[" else "$." + path
+    text = path if path[0] == "$" else "$" + path if path[0] in "[." else "$." + path
     steps, at = [], 1
     while at < len(text):
         match = _STEP.match(text, at)
@@ -109,7 +133,8 @@ def _step(match: re.Match[str]) -> Step:
     if match["index"]:
         return Index(int(match["index"]))
     if match["name"]:
-        return Digits(match["name"]) if match["name"].isdecimal() else match["name"]
+        digits = match["name"].isdecimal() and len(match["name"]) <= 18
+        return Digits(match["name"]) if digits else match["name"]
     quoted = match["single"] if match["single"] is not None else match["double"]
     return _ESCAPED.sub(r"\1", quoted)
 
@@ -149,16 +174,20 @@ def _enter(value: Any, step: str | Index | Digits) -> Any:
     if isinstance(value, dict):
         name = step.text if isinstance(step, Digits) else step
         return value.get(name, _ABSENT) if isinstance(name, str) else _ABSENT
-    if isinstance(value, list | tuple) and not isinstance(step, str):
-        at = step.at if isinstance(step, Index) else int(step.text)
-        return value[at] if -len(value) <= at < len(value) else _ABSENT
-    return _ABSENT
+    if isinstance(step, str):
+        return _ABSENT
+    elements = _elements(value)
+    at = step.at if isinstance(step, Index) else int(step.text)
+    return elements[at] if -len(elements) <= at < len(elements) else _ABSENT
 
 
 def _children(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return list(value) if isinstance(value, list | tuple) else []
+    return list(value.values()) if isinstance(value, dict) else _elements(value)
+
+
+def _elements(value: Any) -> list[Any]:
+    plain = tidy(value)  # a tuple or an array is the list that it stands for
+    return plain if isinstance(plain, list) else []
 
 
 def _run(query: Query, event: Any) -> Any:

@@ -36,6 +36,7 @@ from remuda.model.operations import (
 )
 
 _MANY = 8  # so many values of a long list are shown
+_HUGE = 10**4000  # Python writes no longer integers
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,22 +59,26 @@ class Explanation:
 
     def failures(self) -> list[Explanation]:
         """The predicates to blame where it does not hold, first to last."""
-        if self.holds:
-            return []
-        if not self.parts or self.kind == "not":
-            return [self]
-        return [failure for part in self.parts for failure in part.failures()]
+        found, stack = [], [self]
+        while stack:
+            node = stack.pop()
+            if not node.holds and (not node.parts or node.kind == "not"):
+                found.append(node)
+            elif not node.holds:
+                stack.extend(reversed(node.parts))
+        return found
 
     def to_dict(self) -> dict[str, Any]:
         """The same as a JSON-able object."""
-        found: dict[str, Any] = {"holds": self.holds, "kind": self.kind}
-        if self.attribute is None:
-            return found | {"parts": [part.to_dict() for part in self.parts]}
-        found |= {"attribute": self.attribute, "wanted": self.wanted, "missing": self.missing}
-        found["seen"] = _jsonable(self.seen)
-        if self.operations:
-            found |= {"operations": list(self.operations), "after": _jsonable(self.after)}
-        return found
+        root = _fields(self)
+        stack = [(self, root)]
+        while stack:
+            node, found = stack.pop()
+            for part in node.parts:
+                inner = _fields(part)
+                found["parts"].append(inner)
+                stack.append((part, inner))
+        return root
 
     def __str__(self) -> str:
         return "\n".join(_lines(self))
@@ -98,6 +103,18 @@ def explain(expression: Expression, event: Any, now: int) -> Explanation:
 def describe(predicate: Predicate) -> str:
     """The predicate in words, for people."""
     return f"{_subject(predicate)} {_wanted(predicate)}"
+
+
+def _fields(node: Explanation) -> dict[str, Any]:
+    """The node as a JSON-able object, its parts still to come."""
+    found: dict[str, Any] = {"holds": node.holds, "kind": node.kind}
+    if node.attribute is None:
+        return found | {"parts": []}
+    found |= {"attribute": node.attribute, "wanted": node.wanted, "missing": node.missing}
+    found["seen"] = _jsonable(node.seen)
+    if node.operations:
+        found |= {"operations": list(node.operations), "after": _jsonable(node.after)}
+    return found
 
 
 def _explain_predicate(predicate: Predicate, event: Any, now: int) -> Explanation:
@@ -226,15 +243,23 @@ def _shown(value: Any) -> str:
         return str(value)
     if isinstance(value, date | datetime):
         return value.isoformat()
-    text = "null" if value is None else repr(value)
+    try:
+        text = "null" if value is None else repr(value)
+    except Exception:  # thousands of digits, or of lists in lists, or a type that has none
+        text = f"a {type(value).__name__} that cannot be shown"
     return text if len(text) <= 200 else text[:199] + "…"
 
 
 def _jsonable(value: Any) -> Any:
-    if value is None or isinstance(value, str | bool | int | float):
+    if value is None or isinstance(value, str | bool):
         return value
-    if isinstance(value, list):
-        return [_jsonable(part) for part in value]
-    if isinstance(value, dict):
-        return {str(name): _jsonable(part) for name, part in value.items()}
+    if isinstance(value, int | float) and -_HUGE < value < _HUGE:
+        return value
+    try:
+        if isinstance(value, list):
+            return [_jsonable(part) for part in value]
+        if isinstance(value, dict):
+            return {str(name): _jsonable(part) for name, part in value.items()}
+    except RecursionError:
+        pass
     return _shown(value)

@@ -5,8 +5,7 @@ What an operation does not apply to passes through unchanged, and only SIZE appl
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Context, Decimal, DecimalException, Inexact, InvalidOperation, Overflow
 from enum import StrEnum
@@ -15,7 +14,8 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from remuda.errors import InvalidCriterion
-from remuda.model.calendars import Extract, at, epoch_milliseconds, extract, parse_instant
+from remuda.model.calendars import Extract, at, epoch_milliseconds, extract
+from remuda.model.moments import parse_instant
 from remuda.model.values import Number, number
 
 _DIGITS = 2000  # exact results longer than this are out of range, and the value passes through
@@ -42,14 +42,15 @@ class Calculate:
     """Exact decimal arithmetic with `rhs`."""
 
     operator: Arithmetic
-    rhs: Number
+    rhs: Number = field(compare=False)
+    exact: Decimal = field(init=False, repr=False)  # compared in its place: 0.1 == Decimal(0.1)
 
     def __post_init__(self) -> None:
-        _finite(self.rhs, self.operator)
+        object.__setattr__(self, "exact", _finite(self.rhs, self.operator))
 
     def apply(self, value: Any, now: int) -> Any:
-        left, right = _decimal(value), _decimal(self.rhs)
-        if left is None or right is None:
+        left, right = _decimal(value), self.exact
+        if left is None:
             return value
         try:
             match self.operator:
@@ -71,8 +72,7 @@ class Divide:
     rhs: int
 
     def __post_init__(self) -> None:
-        _finite(self.rhs, self.operator)
-        object.__setattr__(self, "rhs", int(self.rhs))
+        object.__setattr__(self, "rhs", int(_finite(self.rhs, self.operator)))
 
     def apply(self, value: Any, now: int) -> Any:
         whole = _integer(value)
@@ -117,6 +117,11 @@ class Substring:
     begin: int = 0
     end: int | None = None
 
+    def __post_init__(self) -> None:
+        for bound in (self.begin, self.end):
+            if bound is not None and type(bound) is not int:
+                raise InvalidCriterion(f"SUBSTRING counts in whole numbers, not {bound!r}")
+
     def apply(self, value: Any, now: int) -> Any:
         if not isinstance(value, str):
             return value
@@ -153,6 +158,10 @@ class ToDateTime:
 
     format: str | None = None
 
+    def __post_init__(self) -> None:
+        if self.format is not None and not isinstance(self.format, str):
+            raise InvalidCriterion(f"a date-time pattern is a string, not {self.format!r}")
+
     def apply(self, value: Any, now: int) -> Any:
         if not isinstance(value, str):
             return value
@@ -167,20 +176,16 @@ Operation = (
 
 def _decimal(value: Any) -> Decimal | None:
     exact = number(value)
-    if exact is None or not math.isfinite(exact):
-        return None
     if isinstance(exact, int):
         return Decimal(exact) if exact.bit_length() < 3 * _DIGITS else None
-    return exact if isinstance(exact, Decimal) else None
+    return exact if isinstance(exact, Decimal) and exact.is_finite() else None
 
 
 def _integer(value: Any) -> int | None:
     exact = number(value)
-    if exact is None or not math.isfinite(exact):
-        return None
-    if isinstance(exact, Decimal) and exact.adjusted() > _DIGITS:
-        return None
-    return int(exact)
+    if isinstance(exact, Decimal) and exact.is_finite() and exact.adjusted() <= _DIGITS:
+        return int(exact)
+    return exact if isinstance(exact, int) else None
 
 
 def _moment(value: Any) -> int | None:
@@ -198,7 +203,9 @@ def _zone(name: str) -> ZoneInfo:
         raise InvalidCriterion(f"there is no time zone {name!r}") from None
 
 
-def _finite(rhs: Any, operator: str) -> None:
-    exact = number(rhs)
-    if exact is None or not math.isfinite(exact):
-        raise InvalidCriterion(f"{operator} needs a finite number, not {rhs!r}")
+def _finite(rhs: Any, operator: str) -> Decimal:
+    exact = _decimal(rhs)
+    if exact is None or exact.adjusted() > _DIGITS:
+        shown = repr(rhs) if number(rhs) is None else "one that is infinite or too long"
+        raise InvalidCriterion(f"{operator} needs a finite number, not {shown}")
+    return exact

@@ -35,7 +35,7 @@ def tidy(value: Any) -> Any:
         return value
     if kind is list:
         return value or None
-    if kind is tuple:
+    if isinstance(value, list | tuple):
         return list(value) or None
     return _foreign(value)
 
@@ -84,9 +84,8 @@ def ordered(value: Any) -> tuple[Kind, Ordered] | None:
         return None
     if isinstance(value, date):
         return Kind.DATE, value
-    if isinstance(value, str):
-        return Kind.STRING, str(value)
-    return None
+    plain = _foreign(value)
+    return None if type(plain) is type(value) else ordered(plain)
 
 
 def key(value: Any) -> Hashable:
@@ -127,6 +126,8 @@ def checked(value: Any) -> Any:
 def _foreign(value: Any) -> Any:
     """The plain Python value of a NumPy scalar or array or of a subclass; else `value` itself."""
     if hasattr(value, "tolist") and hasattr(value, "dtype"):
+        if str(value.dtype) == "datetime64[ns]":  # whose list is one of plain integers
+            value = value.astype("datetime64[us]")
         plain = value.tolist()
         return tidy(plain) if type(plain) is not type(value) else value
     for kind in (bool, int, float, str):

@@ -54,7 +54,7 @@ class Loosening:
 
     The papers' names: `equality_share` is "% Equality Pred" or "Equal. Operator Ratio" (the rest
     is transformed, with probability Pr_trans), `operators` "Op Class" (MIN, LOW, MED, HIGH; drawn
-    evenly), `range_size` "Pred Avg. Range Size" as a share of the cardinality, and `strong` the
+    evenly, and twice as often if named twice), `range_size` "Pred Avg. Range Size" as a share of the cardinality, and `strong` the
     strong semantics of inequality.
     """
 
@@ -184,7 +184,7 @@ def derived(
     rows, dims, values = taken(bases, chosen)
     kept = _some_of_each(rng, rows, sizes)
     dims, values = dims[kept], values[kept]
-    negated, lo, hi, owners, owned = _loosened(rng, values, n_values[dims], loosening)
+    negated, lo, hi, owners, owned = loosened(rng, values, n_values[dims], loosening)
     return conjunctions(
         n_values,
         starts_of(sizes),
@@ -205,7 +205,7 @@ def _some_of_each(rng: np.random.Generator, rows: Longs, sizes: Longs) -> Bools:
     return mask
 
 
-def _loosened(
+def loosened(
     rng: np.random.Generator, values: Ints, n_values: Ints, loosening: Loosening
 ) -> tuple[Bools, Longs, Longs, Longs, Longs]:
     """Predicates that the values satisfy (Table 2b): one interval each, or owned values."""

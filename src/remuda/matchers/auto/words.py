@@ -215,13 +215,19 @@ def accepts_cell(
         for i in range(payload):
             listed |= np.uint64(quarters[at + np.uint64(i)]) == cell
     else:
-        begin, end = arena[w + np.uint64(1)], arena[w + np.uint64(1)] + payload
-        while begin < end:  # the first span that ends beyond the cell
-            middle = (begin + end) >> np.uint64(1)
-            if arena[middle] >> np.uint64(32) <= cell:
-                begin = middle + np.uint64(1)
-            else:
-                end = middle
-        if begin < arena[w + np.uint64(1)] + payload:
-            listed = (arena[begin] & np.uint64(0xFFFFFFFF)) <= cell
+        listed = in_spans(arena, arena[w + np.uint64(1)], payload, cell)
     return listed != ((word & REFUSES) != np.uint64(0))
+
+
+@kernel
+def in_spans(arena: U64, begin: np.uint64, n: np.uint64, cell: np.uint64) -> bool:
+    """Whether one of n spilled spans has the cell."""
+    end = begin + n
+    last = end
+    while begin < end:  # the first span that ends beyond the cell
+        middle = (begin + end) >> np.uint64(1)
+        if arena[middle] >> np.uint64(32) <= cell:
+            begin = middle + np.uint64(1)
+        else:
+            end = middle
+    return begin < last and (arena[begin] & np.uint64(0xFFFFFFFF)) <= cell

@@ -45,10 +45,16 @@ def _prefetch(_typing: Any, array: Any, i: Any) -> Any:
 
 
 @overload(trailing_zeros)  # type: ignore[untyped-decorator]
-def _compiled_trailing_zeros(word: Any) -> Any:  # noqa: ARG001 - Numba matches names
-    return lambda word: _count_trailing_zeros(word)
+def _compiled_trailing_zeros(word: Any) -> Any:  # noqa: ARG001 - Numba compares signatures
+    def call(word: Any) -> Any:
+        return _count_trailing_zeros(word)
+
+    return call
 
 
 @overload(prefetch)  # type: ignore[untyped-decorator]
-def _compiled_prefetch(array: Any, i: Any) -> Any:  # noqa: ARG001 - Numba matches names
-    return lambda array, i: _prefetch(array, i)
+def _compiled_prefetch(array: Any, i: Any) -> Any:  # noqa: ARG001 - Numba compares signatures
+    def call(array: Any, i: Any) -> Any:
+        return _prefetch(array, i)
+
+    return call

@@ -128,16 +128,15 @@ def place(
     n_keys: int,
     *,
     by_mark: bool = False,
-    payload: Ints | None = None,
+    origins: bool = False,
 ) -> tuple[Ragged, Ints]:
     """The posting lists of the kept rows under the given ids, in the order of `kept`.
 
     List k has the entries `4 * id + mark` of key k; by mark, list `4 * k + mark` has plain ids.
-    The second array carries the payload of each item of `rows` along to its entries.
+    With origins, the second array tells for each entry the item of `rows` that it comes from.
     """
-    payload = np.empty(0, np.int32) if payload is None else payload
-    starts, entries, carried = _place(*posted, *rows, kept, ids, n_keys, by_mark, payload)
-    return frozen(Ragged(starts, entries)), frozen(carried)
+    starts, entries, items = _place(*posted, *rows, kept, ids, n_keys, by_mark, origins)
+    return frozen(Ragged(starts, entries)), items
 
 
 def _levels(keys: Keys) -> tuple[Ints, Ints, Ints]:
@@ -324,7 +323,7 @@ def _place(
     ids: Ints,
     n_keys: int,
     by_mark: bool,
-    payload: Ints,
+    origins: bool,
 ) -> tuple[Longs, Ints, Ints]:
     scale = 4 if by_mark else 1
     starts = np.zeros(n_keys * scale + 2, np.int64)  # one too long: the second pass shifts it
@@ -336,7 +335,7 @@ def _place(
     for key in range(2, len(starts)):
         starts[key] += starts[key - 1]
     entries = np.empty(starts[-1], np.int32)
-    carried = np.empty(len(entries) if len(payload) else 0, np.int32)
+    origin = np.empty(len(entries) if origins else 0, np.int32)
     for k in range(len(kept)):
         row = kept[k]
         for i in range(row_starts[row], row_starts[row + 1]):
@@ -344,7 +343,7 @@ def _place(
                 key = posted_keys[j] * scale + (posted_marks[j] if by_mark else 0)
                 at = starts[key + 1]
                 entries[at] = ids[k] if by_mark else 4 * ids[k] + posted_marks[j]
-                if len(payload):
-                    carried[at] = payload[i]
+                if origins:
+                    origin[at] = i
                 starts[key + 1] = at + 1
-    return starts[:-1], entries, carried
+    return starts[:-1], entries, origin

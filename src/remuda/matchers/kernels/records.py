@@ -1,228 +1,352 @@
-"""Records: clauses written out in one array of words, each with all that its truth needs.
+"""Clauses in slots, each with its predicates side by side, so that one look verifies it.
 
-A record is a header (see the names below) and its predicates. A predicate is a head, which packs
-its dimension with what kind it is, and the interval `lo` to `hi - 1` that encloses all spaces it
-accepts. Where it does not accept all of these, a tail follows: a bit for each space of the
-interval, or, where that is shorter, the number of gaps and the bounds of each gap.
+A predicate is two words of 64 bits. The head says what it is: its dimension, the first space that
+it accepts, and flags. The body has a bit for each of the 64 spaces from there on. Where these are
+too few, the body has the end of the only span (RANGE), or where its spans lie in a pool (SPANS).
+
+    head = dim : 27 | lo : 32 | flags : 5        body = bits, or hi, or begin : 32 | end : 32
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, starts_of
-from remuda.encoding.table import ClauseTable, Predicates
+from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of
+from remuda.encoding.table import Predicates
 from remuda.jit import kernel
-from remuda.matchers.contract import Literal
+from remuda.matchers.kernels.growth import thawed
+from remuda.matchers.kernels.hashing import HashTable
+from remuda.matchers.kernels.truth import accepts
 
-ROW, PLACE, NEXT, LINK, N_WORDS = range(5)  # place, next and link are the matcher's to use
-HEADER = 5
+Words = NDArray[np.uint64]
 
-HEAD, LO, HI, TAIL = range(4)
-ON_MISSING, EVERY, BITS, GAPS, DIM_SHIFT = 1, 2, 4, 8, 4
-
-SEVERAL = -1  # in `point`: the event has more than one space on the dimension
-
-
-def records_of(table: ClauseTable) -> Ragged:
-    """A record for each clause, under its row; what is likely to fail stands first."""
-    predicates = table.predicates
-    sizes = np.diff(table.space_starts)[predicates.dim] - 1
-    share = predicates.n_accepted / np.maximum(sizes, 1)
-    pieces = _pieces(*predicates, table.space_starts)
-    lengths = np.diff(pieces[0])[table.clauses.items]
-    within = starts_of(lengths)[table.clauses.starts]
-    starts = within + HEADER * np.arange(table.n_clauses + 1)
-    words = np.empty(starts[-1], np.int32)
-    _write(words, starts, *table.clauses, *pieces, share + 2 * predicates.on_missing)
-    return Ragged(starts, words)
+ON_MISSING, EVERY, NARROW, RANGE, SPANS = (np.uint64(1 << i) for i in range(5))
+LO_SHIFT, DIM_SHIFT = np.uint64(5), np.uint64(37)
+_NO_BITS = RANGE | SPANS
+_HALF, _LOW_HALF = np.uint64(32), np.uint64(0xFFFFFFFF)
+_ONE, _WIDTH = np.uint64(1), np.uint64(64)
+_NO_ROW = -1
 
 
-def predicates_of(literals: Sequence[Literal]) -> Predicates:
-    """The literals as a table of predicates."""
-    spans = [span for literal in literals for span in literal.spans]
-    bounds = np.array(spans, np.int32).reshape(-1, 2)
+@dataclass(slots=True)
+class Records:
+    """The clause in slot i stands for row `rows[i]` and has the predicates from `starts[i]` on.
+
+    Slots are not used twice: after many changes the owner makes the records anew. Slots are
+    found by their rows only when something changes.
+    """
+
+    rows: Ints
+    starts: Longs
+    words: Words
+    span_lo: Ints
+    span_hi: Ints
+    n_slots: int
+    n_spans: int
+    n_changes: int = 0
+    slots: HashTable | None = None
+
+    @classmethod
+    def of(cls, predicates: Predicates, narrow: Bools, clauses: Ragged, rows: Ints) -> Records:
+        """The clauses in their order, under these rows; some predicates are marked as narrow."""
+        words, span_lo, span_hi = encoded(predicates, narrow)
+        parts = frozen((rows, clauses.starts, words[clauses.items], span_lo, span_hi))
+        return cls(*parts, len(rows), len(span_lo))
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """What kernels read."""
+        return frozen((self.rows, self.starts, self.words, self.span_lo, self.span_hi))
+
+    @property
+    def nbytes(self) -> int:
+        by_row = self.slots.nbytes if self.slots else 0
+        return sum(array.nbytes for array in self.arrays) + by_row
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether so much has changed that everything should be made anew."""
+        n_alive = self.slots.n if self.slots else self.n_slots
+        return self.n_changes > 64 + n_alive // 8
+
+    def add(self, row: int, predicates: Predicates, narrow: Bools) -> int:
+        """Put a clause of all these predicates in a slot of its own; return that."""
+        slots = self._by_row()
+        if row < 0:
+            raise ValueError(f"row {row} is negative")
+        if row in slots:
+            raise ValueError(f"row {row} is there already; delete it first")
+        words, span_lo, span_hi = encoded(predicates, narrow, self.n_spans)
+        slot, begin = self.n_slots, int(self.starts[self.n_slots])
+        end, n_spans = begin + len(words), self.n_spans + len(span_lo)
+        self.rows, self.starts = thawed(self.rows, slot + 1), thawed(self.starts, slot + 2)
+        self.rows[slot], self.starts[slot + 1] = row, end
+        self.words = thawed(self.words, end)
+        self.words[begin:end] = words
+        self.span_lo, self.span_hi = thawed(self.span_lo, n_spans), thawed(self.span_hi, n_spans)
+        self.span_lo[self.n_spans : n_spans] = span_lo
+        self.span_hi[self.n_spans : n_spans] = span_hi
+        self.n_slots, self.n_spans, self.n_changes = slot + 1, n_spans, self.n_changes + 1
+        slots[row] = slot
+        return slot
+
+    def remove(self, row: int) -> int:
+        """Forget the row; return the slot in which its clause still is."""
+        slots = self._by_row()
+        if row < 0 or row not in slots:
+            raise KeyError(f"row {row} is not there")
+        slot = slots[row]
+        del slots[row]
+        self.rows = thawed(self.rows)
+        self.rows[slot] = _NO_ROW
+        self.n_changes += 1
+        return slot
+
+    def alive(self) -> Ints:
+        """The slots in use."""
+        return np.flatnonzero(self.rows[: self.n_slots] != _NO_ROW).astype(np.int32)
+
+    def clauses(self, slots: Ints) -> tuple[Predicates, Ragged]:
+        """The clauses in these slots, as they were given."""
+        counts = self.starts[slots + 1] - self.starts[slots]
+        starts = starts_of(counts)
+        words = self.words[np.arange(starts[-1]) + np.repeat(self.starts[slots] - starts[:-1], counts)]
+        first, items = _distinct(words)
+        return decoded(words[first], self.span_lo, self.span_hi), Ragged(starts, items)
+
+    def _by_row(self) -> HashTable:
+        if self.slots is None:
+            slots = np.arange(self.n_slots, dtype=np.int32)
+            self.slots = HashTable.of(self.rows.astype(np.int64), slots)
+        return self.slots
+
+
+def encoded(
+    predicates: Predicates, narrow: Bools, n_spans: int = 0
+) -> tuple[Words, Ints, Ints]:
+    """Each predicate in two words, and the spans that go to a pool which has some already."""
+    begin, end = predicates.span_starts[:-1], predicates.span_starts[1:]
+    n = end - begin
+    width = np.zeros(len(n), np.int64)
+    some = np.flatnonzero(n)
+    width[some] = predicates.span_hi[end[some] - 1] - predicates.span_lo[begin[some]]
+    pooled = (n > 1) & (width > _WIDTH)
+    starts = n_spans + starts_of(np.where(pooled, n, 0))
+    words = _encode(*predicates, narrow, pooled, starts)
+    kept = np.repeat(pooled, n)
+    return words, predicates.span_lo[kept], predicates.span_hi[kept]
+
+
+def decoded(words: Words, span_lo: Ints, span_hi: Ints) -> Predicates:
+    """The predicates that these words stand for."""
+    heads = words[:, 0]
+    counts = np.zeros(len(words), np.int64)
+    _decode(words, span_lo, span_hi, counts, counts, span_lo, span_hi, False)
+    starts = starts_of(counts)
+    lo, hi = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int32)
+    _decode(words, span_lo, span_hi, counts, starts, lo, hi, True)
     return Predicates(
-        np.array([literal.dim for literal in literals], np.int32),
-        np.array([literal.on_missing for literal in literals], np.bool_),
-        np.array([literal.every for literal in literals], np.bool_),
-        starts_of([len(literal.spans) for literal in literals]).astype(np.int32),
-        np.ascontiguousarray(bounds[:, 0]),
-        np.ascontiguousarray(bounds[:, 1]),
+        (heads >> DIM_SHIFT).astype(np.int32),
+        (heads & ON_MISSING) != 0,
+        (heads & EVERY) != 0,
+        starts.astype(np.int32),
+        lo,
+        hi,
     )
 
 
 @kernel
-def _pieces(
-    dim: Ints,
+def _encode(
+    dims: Ints,
     on_missing: Bools,
     every: Bools,
     span_starts: Ints,
     span_lo: Ints,
     span_hi: Ints,
-    space_starts: Ints,
-) -> tuple[Longs, Ints]:
-    """Each predicate in words."""
-    n = len(dim)
-    starts = np.zeros(n + 1, np.int64)
-    for p in range(n):
+    narrow: Bools,
+    pooled: Bools,
+    pool_starts: Longs,
+) -> Words:
+    words = np.zeros((len(dims), 2), np.uint64)
+    for p in range(len(dims)):
         begin, end = span_starts[p], span_starts[p + 1]
-        width = span_hi[end - 1] - span_lo[begin] if begin < end else 0
-        tail = min((width + 31) // 32, 2 * (end - begin) - 1) if end - begin > 1 else 0
-        starts[p + 1] = starts[p] + TAIL + tail
-    words = np.zeros(starts[n], np.int32)
-    for p in range(n):
-        begin, end, i = span_starts[p], span_starts[p + 1], starts[p]
-        words[i] = dim[p] << DIM_SHIFT | on_missing[p] * ON_MISSING | every[p] * EVERY
-        if begin == end:  # accepts no present space: an empty interval in the first one
-            words[i + LO] = words[i + HI] = space_starts[dim[p]] + 1
-            continue
-        words[i + LO], words[i + HI] = span_lo[begin], span_hi[end - 1]
-        tail = starts[p + 1] - i - TAIL
-        if end - begin > 1 and tail == (words[i + HI] - words[i + LO] + 31) // 32:
-            words[i] |= BITS
-            for j in range(begin, end):
-                for space in range(span_lo[j], span_hi[j]):
-                    bit = space - words[i + LO]
-                    words[i + TAIL + (bit >> 5)] |= np.int32(1) << np.int32(bit & 31)
-        elif end - begin > 1:
-            words[i] |= GAPS
-            words[i + TAIL] = end - begin - 1
-            for j in range(begin, end - 1):
-                words[i + TAIL + 1 + 2 * (j - begin)] = span_hi[j]
-                words[i + TAIL + 2 + 2 * (j - begin)] = span_lo[j + 1]
-    return starts, words
+        lo = np.uint64(span_lo[begin]) if begin < end else np.uint64(0)
+        head = (np.uint64(dims[p]) << DIM_SHIFT) | (lo << LO_SHIFT)
+        if on_missing[p]:
+            head |= ON_MISSING
+        if every[p]:
+            head |= EVERY
+        if narrow[p]:
+            head |= NARROW
+        body = np.uint64(0)
+        if pooled[p]:
+            head |= SPANS
+            body = (np.uint64(pool_starts[p]) << _HALF) | np.uint64(pool_starts[p + 1])
+        elif begin < end and np.uint64(span_hi[end - 1]) - lo > _WIDTH:
+            head |= RANGE
+            body = np.uint64(span_hi[begin])
+        else:
+            for i in range(begin, end):
+                for space in range(span_lo[i], span_hi[i]):
+                    body |= _ONE << (np.uint64(space) - lo)
+        words[p, 0] = head
+        words[p, 1] = body
+    return words
 
 
 @kernel
-def _write(
-    words: Ints,
+def _decode(
+    words: Words,
+    span_lo: Ints,
+    span_hi: Ints,
+    counts: Longs,
     starts: Longs,
-    clause_starts: Longs,
-    items: Ints,
-    piece_starts: Longs,
-    pieces: Ints,
-    cost: Floats,
+    lo: Ints,
+    hi: Ints,
+    write: bool,
 ) -> None:
-    """The records, one after the other; the predicates of each by ascending cost."""
-    longest = 0
-    for clause in range(len(starts) - 1):
-        longest = max(longest, clause_starts[clause + 1] - clause_starts[clause])
-    order = np.empty(longest, np.int32)
-    for clause in range(len(starts) - 1):
+    """Count the spans of each predicate, or write them."""
+    for p in range(len(words)):
+        head, body = words[p, 0], words[p, 1]
+        first = np.int64((head >> LO_SHIFT) & _LOW_HALF)
         n = 0
-        for j in range(clause_starts[clause], clause_starts[clause + 1]):
-            k = n
-            while k > 0 and cost[order[k - 1]] > cost[items[j]]:
-                order[k] = order[k - 1]
-                k -= 1
-            order[k] = items[j]
+        if head & SPANS:
+            begin, end = np.int64(body >> _HALF), np.int64(body & _LOW_HALF)
+            n = end - begin
+            if write:
+                lo[starts[p] : starts[p + 1]] = span_lo[begin:end]
+                hi[starts[p] : starts[p + 1]] = span_hi[begin:end]
+        elif head & RANGE:
+            n = 1
+            if write:
+                lo[starts[p]], hi[starts[p]] = first, np.int64(body)
+        else:
+            before = False
+            for i in range(65):
+                accepted = i < 64 and (body >> np.uint64(i)) & _ONE != 0
+                if write and accepted and not before:
+                    lo[starts[p] + n] = first + i
+                if before and not accepted:
+                    if write:
+                        hi[starts[p] + n] = first + i
+                    n += 1
+                before = accepted
+        counts[p] = n
+
+
+@kernel
+def _distinct(words: Words) -> tuple[Longs, Ints]:
+    """Where each distinct predicate stands first, and which of these each predicate is."""
+    n_places = 16
+    while n_places < 2 * len(words):
+        n_places *= 2
+    table = np.full(n_places, -1, np.int32)
+    first, items = np.empty(len(words), np.int64), np.empty(len(words), np.int32)
+    n = 0
+    for p in range(len(words)):
+        mixed = (words[p, 0] ^ (words[p, 1] * np.uint64(0x9E3779B97F4A7C15)))
+        mixed = (mixed ^ (mixed >> _HALF)) * np.uint64(0xD6E8FEB86659FD93)
+        at = np.int64(mixed >> _HALF) & (n_places - 1)
+        while table[at] >= 0:
+            other = first[table[at]]
+            if words[other, 0] == words[p, 0] and words[other, 1] == words[p, 1]:
+                break
+            at = (at + 1) & (n_places - 1)
+        if table[at] < 0:
+            table[at] = n
+            first[n] = p
             n += 1
-        i = starts[clause]
-        words[i : i + HEADER] = -1
-        words[i + ROW], words[i + N_WORDS] = clause, starts[clause + 1] - i
-        i += HEADER
-        for k in range(n):
-            for j in range(piece_starts[order[k]], piece_starts[order[k] + 1]):
-                words[i] = pieces[j]
-                i += 1
+        items[p] = table[at]
+    return first[:n].copy(), items
 
 
 @kernel
-def n_words(words: Ints, i: int) -> int:
-    """The length of the predicate at `i`."""
-    head = words[i]
-    if head & BITS:
-        return TAIL + (words[i + HI] - words[i + LO] + 31) // 32  # type: ignore[no-any-return]
-    if head & GAPS:
-        return TAIL + 1 + 2 * words[i + TAIL]  # type: ignore[no-any-return]
-    return TAIL
+def arrive(spaces: Ints, begin: int, end: int, dim_of_space: Ints, where: Ints) -> bool:
+    """Note what an event says: of each dimension its space, or ~i where several begin with the ith.
 
-
-@kernel
-def find(words: Ints, record: int, dim: int) -> int:
-    """Where the record's access predicate on the dimension stands, or -1."""
-    i, end = record + HEADER, record + words[record + N_WORDS]
-    while i < end:
-        if words[i] >> DIM_SHIFT == dim:
-            return -1 if words[i] & ON_MISSING else i
-        i += n_words(words, i)
-    return -1
-
-
-@kernel
-def lay_points(spaces: Ints, begin: int, end: int, dim_of_space: Ints, point: Ints) -> None:
-    """Note the only space of each dimension of an event, or that there are several."""
+    Whether some dimension has several. Space 0 is no event's, so 0 stands for missing.
+    """
+    several = False
     for i in range(begin, end):
         dim = dim_of_space[spaces[i]]
-        point[dim] = spaces[i] if point[dim] == 0 else SEVERAL
+        if where[dim] == 0:
+            where[dim] = spaces[i]
+        elif where[dim] > 0:
+            where[dim] = ~(i - 1 - begin)
+            several = True
+    return several
 
 
 @kernel
-def take_points(spaces: Ints, begin: int, end: int, dim_of_space: Ints, point: Ints) -> None:
-    """Undo `lay_points`; 0, a space that no event has, stands for missing."""
+def leave(spaces: Ints, begin: int, end: int, dim_of_space: Ints, where: Ints) -> None:
+    """Undo `arrive`."""
     for i in range(begin, end):
-        point[dim_of_space[spaces[i]]] = 0
+        where[dim_of_space[spaces[i]]] = 0
 
 
 @kernel
-def discarded(
-    words: Ints, record: int, point: Ints, spaces: Ints, first: Longs, last: Longs
-) -> int:
-    """How many predicates were evaluated until one failed; 0 where the clause holds."""
-    i, end = record + HEADER, record + words[record + N_WORDS]
-    n = 0
-    while i < end:
-        n += 1
-        head = words[i]
-        dim = head >> DIM_SHIFT
-        space = point[dim]
-        if space == 0:
-            if not head & ON_MISSING:
-                return n
-        elif space != SEVERAL:
-            if not _accepts(words, i, space):
-                return n
-        elif not _accepts_several(words, i, spaces, first[dim], last[dim]):
-            return n
-        i += n_words(words, i)
-    return 0
-
-
-@kernel
-def _accepts(words: Ints, i: int, space: int) -> bool:
-    """Whether the predicate at `i` accepts the space."""
-    if not words[i + LO] <= space < words[i + HI]:
-        return False
-    head = words[i]
-    if head & BITS:
-        bit = space - words[i + LO]
-        return (words[i + TAIL + (bit >> 5)] >> (bit & 31)) & 1 == 1  # type: ignore[no-any-return]
-    if head & GAPS:
-        return not _in_gap(words, i + TAIL + 1, words[i + TAIL], space)
+def satisfied(
+    first: int,
+    last: int,
+    words: Words,
+    span_lo: Ints,
+    span_hi: Ints,
+    where: Ints,
+    spaces: Ints,
+    begin: int,
+    end: int,
+    dim_of_space: Ints,
+) -> bool:
+    """Whether the predicates from `first` to `last - 1` hold for the event that arrived."""
+    for i in range(first, last):
+        head = words[i, 0]
+        space = where[head >> DIM_SHIFT]
+        if space > 0 and head & _NO_BITS == 0:
+            bit = np.uint64(space) - ((head >> LO_SHIFT) & _LOW_HALF)
+            if bit >= _WIDTH or (words[i, 1] >> bit) & _ONE == 0:
+                return False
+        elif not _holds(
+            head, words[i, 1], span_lo, span_hi, space, spaces, begin, end, dim_of_space
+        ):
+            return False
     return True
 
 
 @kernel
-def _in_gap(words: Ints, i: int, n_gaps: int, space: int) -> bool:
-    """Whether one of the gaps, which ascend from `i`, has the space."""
-    begin, end = 0, n_gaps
-    while begin < end:
-        middle = (begin + end) // 2
-        if words[i + 2 * middle + 1] <= space:
-            begin = middle + 1
-        else:
-            end = middle
-    return begin < n_gaps and words[i + 2 * begin] <= space  # type: ignore[no-any-return]
+def _holds(
+    head: np.uint64,
+    body: np.uint64,
+    span_lo: Ints,
+    span_hi: Ints,
+    space: int,
+    spaces: Ints,
+    begin: int,
+    end: int,
+    dim_of_space: Ints,
+) -> bool:
+    """One predicate: on a missing dimension, on a list, or with more spaces than fit in a word."""
+    if space == 0:
+        return head & ON_MISSING != 0
+    if space > 0:
+        return _accepts(head, body, space, span_lo, span_hi)
+    dim, wanted = np.int64(head >> DIM_SHIFT), head & EVERY == 0
+    i = begin + ~space
+    while i < end and dim_of_space[spaces[i]] == dim:
+        if _accepts(head, body, spaces[i], span_lo, span_hi) == wanted:
+            return wanted
+        i += 1
+    return not wanted
 
 
 @kernel
-def _accepts_several(words: Ints, i: int, spaces: Ints, begin: int, end: int) -> bool:
-    """Whether the predicate at `i` holds for a list: any of its spaces decides, or all must fit."""
-    wanted = not words[i] & EVERY
-    for j in range(begin, end):
-        if _accepts(words, i, spaces[j]) == wanted:
-            return wanted
-    return not wanted
+def _accepts(head: np.uint64, body: np.uint64, space: int, span_lo: Ints, span_hi: Ints) -> bool:
+    lo = np.int64((head >> LO_SHIFT) & _LOW_HALF)
+    if head & SPANS:
+        return accepts(space, np.int64(body >> _HALF), np.int64(body & _LOW_HALF), span_lo, span_hi)
+    if head & RANGE:
+        return lo <= space < np.int64(body)
+    return 0 <= space - lo < 64 and (body >> np.uint64(space - lo)) & _ONE != 0

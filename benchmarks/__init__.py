@@ -1,0 +1,1 @@
+"""Measurements: definitions as data, a runner, plots, dated results."""

@@ -1,0 +1,104 @@
+"""What one matcher costs on one workload, once its answer is known to be right."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from remuda.encoding.columns import batch_of, cnf_of, conjunctions_of
+from remuda.encoding.table import EventBatch
+from remuda.matchers.contract import cnf_matcher, conjunction_matcher
+from remuda.workload.columns import Columns, Workload
+
+_SINGLE = 200  # events that are matched one by one
+_PATIENCE = 3.0  # seconds that a figure may take
+
+
+class WrongAnswer(Exception):
+    """A matcher found another number of matches than there are: it is not timed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The figures of one matcher at one point; times are of one thread's CPU."""
+
+    matcher: str
+    label: str
+    criteria: int
+    build_s: float
+    single_us: float
+    batch_us: float
+    bytes_per_criterion: float
+    candidates_per_event: float
+    matches: int
+
+    @property
+    def events_per_s(self) -> float:
+        return 1e6 / self.batch_us
+
+
+def measure(matcher: str, label: str, workload: Workload, expected: int | None) -> Cost:
+    """Build, check the number of matches, then time."""
+    columns = workload.criteria
+    build = _builder(matcher, columns)
+    start = time.process_time()
+    built = build()
+    build_s = time.process_time() - start
+    starts = built_space_starts(columns)
+    events = batch_of(starts, workload.events)
+    hits, first_s = _timed(lambda: built.match(events))
+    if len(hits.rows) != expected:
+        known = f"not {expected:,}" if expected is not None else "and the true number is not set"
+        raise WrongAnswer(f"{matcher} found {len(hits.rows):,} matches, {known}")
+    repeats = int(np.clip(_PATIENCE / max(first_s, 1e-6), 1, 7))
+    batch_s = min(_timed(lambda: built.match(events))[1] for _ in range(repeats))
+    return Cost(
+        matcher,
+        label,
+        columns.n_criteria,
+        build_s,
+        _single(built, events) * 1e6,
+        batch_s / len(events) * 1e6,
+        built.nbytes / max(columns.n_criteria, 1),
+        hits.candidates / len(events),
+        len(hits.rows),
+    )
+
+
+def warm_up(matcher: str, workload: Workload) -> None:
+    """Compile the matcher's kernels on a few criteria, so that no figure holds it."""
+    built = _builder(matcher, workload.criteria)()
+    built.match(batch_of(built_space_starts(workload.criteria), workload.events))
+
+
+def built_space_starts(columns: Columns) -> Any:
+    return np.concatenate([[0], np.cumsum(columns.n_values.astype(np.int64) + 1)]).astype(np.int32)
+
+
+def _builder(matcher: str, columns: Columns) -> Callable[[], Any]:
+    if columns.cnf.any():
+        cnf = cnf_of(columns)
+        return lambda: cnf_matcher(matcher).build(cnf)
+    table = conjunctions_of(columns)
+    return lambda: conjunction_matcher(matcher).build(table)
+
+
+def _single(built: Any, events: EventBatch) -> float:
+    """Seconds for one event by itself: the best of several rounds over some of them."""
+    ones = [events.one(i) for i in range(min(_SINGLE, len(events)))]
+    best, begin = np.inf, time.monotonic()
+    while True:
+        _, seconds = _timed(lambda: [built.match(one) for one in ones])
+        best = min(best, seconds / len(ones))
+        if time.monotonic() - begin > _PATIENCE or seconds > _PATIENCE / 2:
+            return float(best)
+
+
+def _timed(call: Callable[[], Any]) -> tuple[Any, float]:
+    start = time.thread_time()
+    result = call()
+    return result, time.thread_time() - start

@@ -1,0 +1,161 @@
+"""States: what an index holds at one moment; never changed, only followed by another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from remuda.arrays import Bools, Floats, Ints, Longs, frozen
+from remuda.encoding.table import EventBatch
+from remuda.index.roster import Roster
+from remuda.index.segment import Segment
+from remuda.language.criterion import Criterion
+from remuda.matchers.contract import Hits
+from remuda.model.attributes import Attribute
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A segment with its roster, and which of its criteria are still there."""
+
+    segment: Segment
+    roster: Roster
+    alive: Bools | None = None  # None: all of them
+
+    def __len__(self) -> int:
+        return len(self.roster) if self.alive is None else int(self.alive.sum())
+
+    def find(self, id: str) -> int | None:
+        """The place of a criterion that is still there."""
+        place = self.roster.find(id)
+        return place if place is not None and self.has(place) else None
+
+    def has(self, place: int) -> bool:
+        return self.alive is None or bool(self.alive[place])
+
+    def without(self, place: int) -> Part:
+        """The same without one criterion."""
+        alive = np.ones(len(self.roster), np.bool_) if self.alive is None else self.alive.copy()
+        alive[place] = False
+        return replace(self, alive=frozen(alive))
+
+    def places(self) -> Longs:
+        """The places of those still there."""
+        n = len(self.roster)
+        return np.arange(n) if self.alive is None else np.flatnonzero(self.alive)
+
+    def criteria(self) -> Iterator[tuple[int, Criterion]]:
+        """Those still there, with their orders."""
+        orders = self.roster.orders.tolist()
+        for place, criterion in enumerate(self.roster.criteria):
+            if self.has(place):
+                yield orders[place], criterion
+
+    def match(self, events: EventBatch) -> Hits:
+        """The places of those that each event satisfies."""
+        found = self.segment.match(events)
+        if self.alive is None:
+            return found
+        kept = self.alive[found.rows]
+        before = np.concatenate([[0], np.cumsum(kept)])
+        return Hits(before[found.starts], found.rows[kept], found.candidates)
+
+    def scores(self, events: EventBatch, found: Hits, weights: Mapping[Attribute, float]) -> Floats:
+        return self.segment.scores(events, found, weights)
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """A criterion in the tail, with its order."""
+
+    order: int
+    criterion: Criterion
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Parts, and a small tail of criteria that are not yet in one."""
+
+    parts: tuple[Part, ...] = ()
+    tail: tuple[Late, ...] = ()
+    next_order: int = 0
+
+    def __len__(self) -> int:
+        return sum(map(len, self.parts)) + len(self.tail)
+
+    def find(self, id: str) -> tuple[int, int] | None:
+        """The part (the tail being one behind the last) and the place of a criterion."""
+        for place, late in enumerate(self.tail):
+            if late.criterion.id == id:
+                return len(self.parts), place
+        for number, part in enumerate(self.parts):
+            place_there = part.find(id)
+            if place_there is not None:
+                return number, place_there
+        return None
+
+    def get(self, where: tuple[int, int]) -> Late:
+        """The criterion at a place, with its order."""
+        number, place = where
+        if number == len(self.parts):
+            return self.tail[place]
+        roster = self.parts[number].roster
+        return Late(int(roster.orders[place]), roster.criteria[place])
+
+    def without(self, where: tuple[int, int]) -> State:
+        """The same without one criterion."""
+        number, place = where
+        if number == len(self.parts):
+            return replace(self, tail=self.tail[:place] + self.tail[place + 1 :])
+        part = self.parts[number].without(place)
+        kept = (part,) if len(part) else ()
+        return replace(self, parts=self.parts[:number] + kept + self.parts[number + 1 :])
+
+    def plus(self, criterion: Criterion, order: int | None = None) -> State:
+        """The same with one criterion more, last unless it keeps an order that it had."""
+        last = self.next_order if order is None else order
+        return replace(
+            self,
+            tail=(*self.tail, Late(last, criterion)),
+            next_order=self.next_order + (order is None),
+        )
+
+    def criteria(self) -> list[Criterion]:
+        """All criteria, in their order of insertion."""
+        found = [pair for part in self.parts for pair in part.criteria()]
+        found += [(late.order, late.criterion) for late in self.tail]
+        return [criterion for _, criterion in sorted(found, key=lambda pair: pair[0])]
+
+    def orders(self) -> Longs:
+        """The order of every place: the parts one after the other, then the tail."""
+        own = np.array([late.order for late in self.tail], np.int64)
+        return np.concatenate([*(part.roster.orders for part in self.parts), own])
+
+
+class Names(Sequence[str]):
+    """The ids of a state by position: the parts one after the other, then the tail."""
+
+    def __init__(self, state: State) -> None:
+        sequences: list[Sequence[str]] = [part.roster.ids for part in state.parts]
+        if state.tail:
+            sequences.append([late.criterion.id for late in state.tail])
+        self.sequences = sequences
+        self.starts: Longs = np.concatenate([[0], np.cumsum([len(one) for one in sequences])])
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    def __getitem__(self, position: Any) -> Any:
+        number = int(np.searchsorted(self.starts, position, side="right")) - 1
+        return self.sequences[number][int(position - self.starts[number])]
+
+    def ranks(self, positions: Ints) -> Longs:
+        """The places of the ids at the positions among themselves, by code point."""
+        distinct, inverse = np.unique(positions, return_inverse=True)
+        names = [self[position] for position in distinct.tolist()]
+        ranks = np.empty(len(names), np.int64)
+        ranks[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
+        return ranks[inverse]

@@ -1,0 +1,153 @@
+"""The text form, written: every expression in words that read back with the same meaning."""
+
+from __future__ import annotations
+
+from remuda.language.phrases import Wording, between, membership, plainly, sign, worded, write
+from remuda.language.spelling import literal, name, string
+from remuda.language.subjects import FIELDS
+from remuda.model.attributes import Attribute, Every, Index, Step
+from remuda.model.conditions import (
+    Contains,
+    Exists,
+    In,
+    Like,
+    Matches,
+    Missing,
+    Prefix,
+    Range,
+    Related,
+    Suffix,
+    Version,
+)
+from remuda.model.expressions import Expression, Predicate
+from remuda.model.operations import (
+    Arithmetic,
+    BinaryConversion,
+    Calculate,
+    DateTime,
+    Divide,
+    Integral,
+    Length,
+    Operation,
+    Size,
+    Substring,
+    ToDateTime,
+)
+
+
+def to_text(expression: Expression) -> str:
+    """Write the text form; weights are no part of it."""
+    return write(expression, _wording)
+
+
+def _wording(predicate: Predicate) -> Wording:
+    about = _subject(predicate)
+    match predicate.condition:
+        case In(values):
+            return membership(about, list(map(literal, values)))
+        case Range() as condition:
+            return _range(about, condition)
+        case Matches(pattern, find):
+            return plainly(
+                f"{about} RLIKE {string(pattern)}" if find else f"matches({about}, {string(pattern)})"
+            )
+        case Version(base, above, strict):
+            return plainly(f"version({about}) {sign(above, not strict)} {string(base)}")
+        case Like(pattern, escape):
+            fits = string(pattern) + ("" if escape == "\\" else f" ESCAPE {string(escape)}")
+            return worded(f"{about} LIKE {fits}", f"{about} NOT LIKE {fits}")
+        case Prefix(text):
+            return plainly(f"startswith({about}, {string(text)})")
+        case Suffix(text):
+            return plainly(f"endswith({about}, {string(text)})")
+        case Contains(text):
+            return plainly(f"contains({about}, {string(text)})")
+        case Related(relation, values):
+            return plainly(f"{relation}({', '.join((about, *map(literal, values)))})")
+        case Exists():
+            return worded(f"{about} IS NOT NULL", f"{about} IS NULL")
+        case Missing():
+            return worded(f"{about} IS NULL", f"{about} IS NOT NULL")
+
+
+def _range(about: str, condition: Range) -> Wording:
+    lower, upper = literal(condition.lower), literal(condition.upper)
+    if condition.lower is None and condition.upper is None:
+        return plainly(f"is_number({about})")
+    if condition.upper is None:
+        return plainly(f"{about} {sign(True, condition.lower_closed)} {lower}")
+    if condition.lower is None:
+        return plainly(f"{about} {sign(False, condition.upper_closed)} {upper}")
+    if condition.lower_closed and condition.upper_closed:
+        return between(about, lower, upper)
+    # two comparisons would say less: different elements of a list could satisfy them
+    ends = ("[" if condition.lower_closed else "(") + ("]" if condition.upper_closed else ")")
+    return plainly(f"within({about}, {lower}, {upper}, '{ends}')")
+
+
+# Subjects
+
+_SUM, _PRODUCT, _ATOM = range(3)  # how tightly a subject binds
+_OPERATORS: dict[Arithmetic | Integral, tuple[str, int]] = {
+    Arithmetic.ADDITION: ("+", _SUM),
+    Arithmetic.SUBTRACTION: ("-", _SUM),
+    Arithmetic.MULTIPLICATION: ("*", _PRODUCT),
+    Integral.DIVISION: ("div", _PRODUCT),
+    Integral.MODULO: ("%", _PRODUCT),
+}
+_FUNCTIONS = {extract: name for name, extract in reversed(FIELDS.items())}
+
+
+def _subject(predicate: Predicate) -> str:
+    text, binding = _path(predicate.attribute), _ATOM
+    for operation in predicate.operations:
+        if isinstance(operation, Calculate | Divide):
+            operator, needed = _OPERATORS[operation.operator]
+            left = text if binding >= needed else f"({text})"
+            text, binding = f"{left} {operator} {literal(operation.rhs)}", needed
+        else:
+            text, binding = _call(operation, text), _ATOM
+    return text
+
+
+def _path(attribute: Attribute) -> str:
+    """The attribute as a dotted path, or as path('...') where it is none."""
+    first, *rest = attribute.steps or (None,)
+    plain = all(isinstance(step, str | Index | Every) for step in rest)
+    if isinstance(first, str) and plain and "" not in attribute.steps:
+        return name(first) + "".join(map(_step, rest))
+    return f"path({string(str(attribute))})"
+
+
+def _step(step: Step) -> str:
+    if isinstance(step, Index):
+        return f"[{step.at}]"
+    return f".{name(step)}" if isinstance(step, str) else "[*]"
+
+
+def _call(operation: Operation, text: str) -> str:
+    match operation:
+        case Length():
+            return f"length({text})"
+        case Size():
+            return f"size({text})"
+        case BinaryConversion():
+            return f"bits({text})"
+        case Substring(begin, end):
+            return _substring(text, begin, end)
+        case DateTime(extract, zone):
+            if zone == "UTC" and extract in _FUNCTIONS:
+                return f"{_FUNCTIONS[extract]}({text})"
+            where = "" if zone == "UTC" else f", {string(zone)}"
+            return f"datetime({text}, '{extract}'{where})"
+        case ToDateTime(format):
+            return f"to_datetime({text}{'' if format is None else f', {string(format)}'})"
+        case _:
+            raise TypeError(f"{operation!r} is no function")
+
+
+def _substring(text: str, begin: int, end: int | None) -> str:
+    if begin >= 0 and (end is None or end >= begin):
+        length = "" if end is None else f", {end - begin}"
+        return f"substring({text}, {begin + 1}{length})"
+    return f"characters({text}, {begin}{'' if end is None else f', {end}'})"

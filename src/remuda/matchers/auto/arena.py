@@ -1,0 +1,411 @@
+"""The arena: all clusters in one array of 64-bit words, each a run of chunks.
+
+    chunk   header n : 16 | kind : 8 | - : 8 | size in words : 32, then by kind
+    RECORDS the signatures of n clauses together, to be scanned first; where their records lie,
+            16 bits each, in words from the header; the records
+    SLICES  bitmaps over n similar clauses: slices.py
+    PLAIN   n clause ids, 32 bits each: nothing is left to verify once the key is met
+    record  clause : 31 | has tail : 1 | mask words : 16 | of which every : 16,
+            the mask words, the exact words of the tail: words.py
+
+`places` has two words for each space: its cluster (offset : 32 | entries : 32) and what an event
+that has it must know: dim : 26 | mask position : 6 | cell : 32. One more stands behind the last
+space, for the cluster that every event visits.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remuda.arrays import Bools, Ints, Longs, Ragged, starts_of
+from remuda.encoding.table import ClauseTable
+from remuda.jit import kernel
+from remuda.matchers.auto.keys import Remainder
+from remuda.matchers.auto.slices import (
+    EVERY_ROW,
+    FEWEST_CLAUSES,
+    LARGEST_DOMAIN,
+    WITH_RECORDS,
+    best_cut,
+    columns_of,
+    sort_similar,
+    write_column,
+)
+from remuda.matchers.auto.words import LAST, U64, Words
+
+RECORDS, SLICES, PLAIN = 0, 1, 2
+_PART_WORDS = 1 << 25
+_MOST_RECORDS = 1024
+_FARTHEST = 65_000  # a record's place in its chunk has 16 bits
+_SEGMENT = 4096  # larger clusters are sliced piecewise: the sorting is quadratic
+_MOST_WORDS = 65_535
+HAS_TAIL = np.uint64(1 << 31)
+
+
+class Arena(NamedTuple):
+    """The words, and what they hold: entries and chunks by kind."""
+
+    words: U64
+    places: U64
+    entries_by_kind: Longs
+    chunks_by_kind: Longs
+
+
+def lay_out(table: ClauseTable, clusters: Ragged, rest: Remainder, words: Words) -> Arena:
+    """Write every cluster, in the order of their spaces."""
+    predicates, clauses = table.predicates, rest.clauses
+    lengths = _record_lengths(*clauses, words.masked, words.tail_starts)
+    if np.diff(clauses.starts).max(initial=0) > _MOST_WORDS:
+        raise ValueError(f"a clause of more than {_MOST_WORDS} predicates")
+    # what a cluster takes as records, thrice: slices that need more are given up
+    room = 3 * starts_of(lengths[clusters.items] + 3)[clusters.starts]
+    directory = np.zeros(len(clusters.starts) - 1, np.uint64)
+    tally = np.zeros((2, 3), np.int64)
+    sizes = (np.diff(table.space_starts) - 1).astype(np.int32)
+    entries = clusters.items.copy()
+    parts, base, first = [words.spilled], len(words.spilled), 0
+    while first < len(directory):
+        last = int(np.searchsorted(room, room[first] + _PART_WORDS, side="right")) - 1
+        last = min(max(last, first + 1), len(directory))
+        part = np.zeros(room[last] - room[first] + 64, np.uint64)
+        end = _write_clusters(
+            part, base, first, last, directory, tally, clusters.starts, entries, lengths,
+            *clauses, rest.signatures, words.masks, words.masked, words.tail_starts, words.tails,
+            predicates.dim, predicates.on_missing, predicates.every, predicates.span_starts,
+            predicates.span_lo, predicates.span_hi, table.space_starts, sizes,
+        )  # fmt: skip
+        parts.append(part[:end].copy())
+        base, first = base + end, last
+    places = _places(table, directory, words.dim_bits)
+    return Arena(np.concatenate(parts), places, tally[0], tally[1])
+
+
+def _places(table: ClauseTable, directory: U64, dim_bits: int) -> U64:
+    """The two words of each space; the missing one's cluster is that of its dimension's presence."""
+    dims = table.dim_of_space().astype(np.uint64)
+    cells = np.arange(table.n_spaces) - table.space_starts[dims]
+    positions = np.where(cells == 0, 0, (cells - 1) % (63 - dim_bits) + 1)
+    places = np.zeros((table.n_spaces + 1, 2), np.uint64)
+    places[:, 0] = directory
+    places[:-1, 1] = (
+        dims
+        | positions.astype(np.uint64) << np.uint64(26)
+        | cells.astype(np.uint64) << np.uint64(32)
+    )
+    return places.ravel()
+
+
+@kernel
+def _record_lengths(clause_starts: Longs, items: Ints, masked: Bools, tail_starts: Longs) -> Longs:
+    lengths = np.ones(len(clause_starts) - 1, np.int64)
+    for clause in range(len(lengths)):
+        for i in range(clause_starts[clause], clause_starts[clause + 1]):
+            p = items[i]
+            lengths[clause] += masked[p] + tail_starts[p + 1] - tail_starts[p]
+    return lengths
+
+
+@kernel
+def _write_clusters(
+    arena: U64,
+    base: int,
+    first: int,
+    last: int,
+    directory: U64,
+    tally: NDArray[np.int64],
+    cluster_starts: Longs,
+    entries: Ints,
+    lengths: Longs,
+    clause_starts: Longs,
+    items: Ints,
+    signatures: U64,
+    masks: U64,
+    masked: Bools,
+    tail_starts: Longs,
+    tails: U64,
+    dims: Ints,
+    on_missing: Bools,
+    every: Bools,
+    span_starts: Ints,
+    span_lo: Ints,
+    span_hi: Ints,
+    space_starts: Ints,
+    sizes: Ints,
+) -> int:
+    octets = arena.view(np.uint8)
+    quarters, halves = arena.view(np.uint16), arena.view(np.uint32)
+    counts = np.zeros(len(sizes), np.int32)
+    together, listed = np.zeros(len(sizes), np.int32), np.zeros(len(sizes), np.int32)
+    rows = np.zeros((LARGEST_DOMAIN + 1) * 4, np.uint64)
+    at = 0
+    for cluster in range(first, last):
+        begin, end = cluster_starts[cluster], cluster_starts[cluster + 1]
+        if begin == end:
+            continue
+        directory[cluster] = np.uint64(base + at) | np.uint64(end - begin) << np.uint64(32)
+        n_plain = _plain_first(entries, begin, end, clause_starts)
+        at = _write_plain(arena, halves, at, entries, begin, begin + n_plain, tally)
+        begin += n_plain
+        if end - begin > _SEGMENT:
+            _group(entries, begin, end, clause_starts, items, dims, counts)
+        while begin < end:
+            stop = min(begin + _SEGMENT, end)
+            while stop - begin >= FEWEST_CLAUSES:
+                sort_similar(
+                    entries, begin, stop, clause_starts, items, dims, counts, together, listed
+                )
+                n = best_cut(
+                    entries, begin, stop, clause_starts, items, dims, sizes, counts, listed
+                )
+                if n == 0:
+                    break
+                after = _write_slices(
+                    arena, octets, quarters, halves, at, entries, begin, n, lengths,
+                    clause_starts, items, masks, masked, tail_starts, tails, dims, on_missing,
+                    every, span_starts, span_lo, span_hi, space_starts, sizes, counts, listed,
+                    rows,
+                )  # fmt: skip
+                if after == 0:
+                    break
+                tally[0, SLICES] += n
+                tally[1, SLICES] += 1
+                at = after
+                begin += n
+            at = _write_records(
+                arena, quarters, at, entries, begin, stop, lengths, clause_starts, items,
+                signatures, masks, masked, tail_starts, tails, every, sizes, dims, tally,
+            )  # fmt: skip
+            begin = stop
+    return at
+
+
+@kernel
+def _plain_first(entries: Ints, begin: int, end: int, clause_starts: Longs) -> int:
+    """Move entries with nothing to verify to the front; how many they are."""
+    n = 0
+    for e in range(begin, end):
+        clause = entries[e]
+        if clause_starts[clause] == clause_starts[clause + 1]:
+            entries[e] = entries[begin + n]
+            entries[begin + n] = clause
+            n += 1
+    return n
+
+
+@kernel
+def _group(
+    entries: Ints, begin: int, end: int, clause_starts: Longs, items: Ints, dims: Ints, counts: Ints
+) -> None:
+    """Bring entries together whose most widespread dimension is the same."""
+    for e in range(begin, end):
+        for i in range(clause_starts[entries[e]], clause_starts[entries[e] + 1]):
+            counts[dims[items[i]]] += 1
+    groups = np.empty(end - begin, np.int32)
+    cursors = np.zeros(len(counts) + 1, np.int64)
+    for e in range(begin, end):
+        first, last = clause_starts[entries[e]], clause_starts[entries[e] + 1]
+        group = dims[items[first]]
+        for i in range(first, last):
+            if counts[dims[items[i]]] > counts[group]:
+                group = dims[items[i]]
+        groups[e - begin] = group
+        cursors[group + 1] += 1
+    for dim in range(len(counts)):
+        cursors[dim + 1] += cursors[dim]
+        counts[dim] = 0
+    unsorted = entries[begin:end].copy()
+    for j in range(end - begin):
+        entries[begin + cursors[groups[j]]] = unsorted[j]
+        cursors[groups[j]] += 1
+
+
+@kernel
+def _write_plain(
+    arena: U64,
+    halves: NDArray[np.uint32],
+    at: int,
+    entries: Ints,
+    begin: int,
+    end: int,
+    tally: NDArray[np.int64],
+) -> int:
+    while begin < end:
+        n = min(end - begin, _MOST_RECORDS)
+        size = 1 + (n + 1) // 2
+        arena[at] = np.uint64(n) | np.uint64(PLAIN << 16) | np.uint64(size) << np.uint64(32)
+        for j in range(n):
+            halves[2 * (at + 1) + j] = entries[begin + j]
+        tally[0, PLAIN] += n
+        tally[1, PLAIN] += 1
+        at += size
+        begin += n
+    return at
+
+
+@kernel
+def _write_records(
+    arena: U64,
+    quarters: NDArray[np.uint16],
+    at: int,
+    entries: Ints,
+    begin: int,
+    end: int,
+    lengths: Longs,
+    clause_starts: Longs,
+    items: Ints,
+    signatures: U64,
+    masks: U64,
+    masked: Bools,
+    tail_starts: Longs,
+    tails: U64,
+    every: Bools,
+    sizes: Ints,
+    dims: Ints,
+    tally: NDArray[np.int64],
+) -> int:
+    while begin < end:
+        n, reach = 1, 2 * _MOST_RECORDS + lengths[entries[begin]]
+        while begin + n < end and n < _MOST_RECORDS and reach < _FARTHEST:
+            reach += lengths[entries[begin + n]]
+            n += 1
+        places, w = 4 * (at + 1 + n), at + 1 + n + (n + 3) // 4
+        for j in range(n):
+            clause = entries[begin + j]
+            arena[at + 1 + j] = signatures[clause]
+            quarters[places + j] = w - at
+            w = _write_record(
+                arena, w, clause, False, clause_starts, items, masks, masked, tail_starts, tails,
+                every, sizes, dims,
+            )  # fmt: skip
+        arena[at] = np.uint64(n) | np.uint64(RECORDS << 16) | np.uint64(w - at) << np.uint64(32)
+        tally[0, RECORDS] += n
+        tally[1, RECORDS] += 1
+        at = w
+        begin += n
+    return at
+
+
+@kernel
+def _write_record(
+    arena: U64,
+    at: int,
+    clause: int,
+    large_only: bool,
+    clause_starts: Longs,
+    items: Ints,
+    masks: U64,
+    masked: Bools,
+    tail_starts: Longs,
+    tails: U64,
+    every: Bools,
+    sizes: Ints,
+    dims: Ints,
+) -> int:
+    """Write a record, perhaps of the predicates on large dimensions alone; where it ends."""
+    first, last = clause_starts[clause], clause_starts[clause + 1]
+    n_masks, n_every, w = 0, 0, at + 1
+    for i in range(first, last):
+        p = items[i]
+        if masked[p] and not (large_only and sizes[dims[p]] <= LARGEST_DOMAIN):
+            arena[w] = masks[p]
+            w += 1
+            n_masks += 1
+            n_every += every[p]
+    header = np.uint64(clause) | np.uint64(n_masks) << np.uint64(32)
+    last_tail = -1
+    for i in range(first, last):
+        p = items[i]
+        if large_only and sizes[dims[p]] <= LARGEST_DOMAIN:
+            continue
+        if tail_starts[p] < tail_starts[p + 1]:
+            last_tail = w
+        for t in range(tail_starts[p], tail_starts[p + 1]):
+            arena[w] = tails[t]
+            w += 1
+    if last_tail >= 0:
+        header |= HAS_TAIL
+        arena[last_tail] |= LAST
+    arena[at] = header | np.uint64(n_every) << np.uint64(48)
+    return w
+
+
+@kernel
+def _write_slices(
+    arena: U64,
+    octets: NDArray[np.uint8],
+    quarters: NDArray[np.uint16],
+    halves: NDArray[np.uint32],
+    at: int,
+    entries: Ints,
+    begin: int,
+    n: int,
+    lengths: Longs,
+    clause_starts: Longs,
+    items: Ints,
+    masks: U64,
+    masked: Bools,
+    tail_starts: Longs,
+    tails: U64,
+    dims: Ints,
+    on_missing: Bools,
+    every: Bools,
+    span_starts: Ints,
+    span_lo: Ints,
+    span_hi: Ints,
+    space_starts: Ints,
+    sizes: Ints,
+    counts: Ints,
+    listed: Ints,
+    rows: U64,
+) -> int:
+    """Write a sliced chunk; where it ends, or 0 where it would be too large."""
+    n_columns, starts, bits, asked = columns_of(
+        entries, begin, n, clause_starts, items, dims, counts, listed
+    )
+    has_records, limit = False, at
+    for j in range(n_columns):
+        has_records |= sizes[listed[j]] > LARGEST_DOMAIN
+    for e in range(begin, begin + n):
+        limit += 3 * (lengths[entries[e]] + 3)
+        limit -= lengths[entries[e]] if has_records else 0
+    ids = at + 2 + n_columns
+    places = ids + (n + 1) // 2
+    w = places + ((n + 3) // 4 if has_records else 0)
+    if w >= limit:
+        return 0
+    for j in range(w - at):
+        arena[at + j] = np.uint64(0)
+    for j in range(n_columns):
+        dim = listed[j]
+        after, to_rows, has_every = write_column(
+            arena, octets, w, limit, n, bits[starts[j] : starts[j + 1]],
+            asked[starts[j] : starts[j + 1]], space_starts[dim], sizes[dim], on_missing, every,
+            span_starts, span_lo, span_hi, rows,
+        )  # fmt: skip
+        if after == 0 or after - at >= _FARTHEST:
+            return 0
+        column = np.uint64(dim) | np.uint64(to_rows) << np.uint64(27)
+        column |= np.uint64(w - at) << np.uint64(39)
+        arena[at + 2 + j] = column | (EVERY_ROW if has_every else np.uint64(0))
+        w = after
+    for j in range(n):
+        clause = entries[begin + j]
+        halves[2 * ids + j] = clause
+        large = False
+        for i in range(clause_starts[clause], clause_starts[clause + 1]):
+            large |= sizes[dims[items[i]]] > LARGEST_DOMAIN
+        if large:
+            if w - at > _MOST_WORDS:
+                return 0
+            quarters[4 * places + j] = w - at
+            w = _write_record(
+                arena, w, clause, True, clause_starts, items, masks, masked, tail_starts, tails,
+                every, sizes, dims,
+            )  # fmt: skip
+    header = np.uint64(n_columns) | np.uint64((n + 63) // 64) << np.uint64(16)
+    arena[at + 1] = header | (WITH_RECORDS if has_records else np.uint64(0))
+    arena[at] = np.uint64(n) | np.uint64(SLICES << 16) | np.uint64(w - at) << np.uint64(32)
+    return w

@@ -1,0 +1,136 @@
+"""Blocks: rows found for many events at a time, in bounded memory and in any order of events.
+
+Each event owns a chain of blocks of 64 rows out of one pool; `cursors` says where its next row
+goes, and a multiple of 64 there asks for a new block.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from remuda.arrays import Ints, Longs
+from remuda.jit import kernel
+
+SIZE = 64
+
+
+class Blocks(NamedTuple):
+    """The pool and its chains."""
+
+    rows: Ints
+    links: Ints  # the block after each block
+    heads: Ints  # the first block of each event
+    cursors: Longs
+    n_used: Longs  # one number
+
+    @classmethod
+    def make(cls, n_rows: int, n_events: int) -> Self:
+        n_blocks = n_rows // SIZE
+        heads, cursors = np.zeros(n_events, np.int32), np.zeros(n_events, np.int64)
+        links = np.zeros(n_blocks, np.int32)
+        return cls(
+            np.empty(n_blocks * SIZE, np.int32), links, heads, cursors, np.zeros(1, np.int64)
+        )
+
+    def clear(self) -> None:
+        self.cursors[:] = 0
+        self.n_used[:] = 0
+
+
+@kernel
+def next_block(event: int, cursor: int, links: Ints, heads: Ints, n_used: Longs) -> int:
+    """Chain a new block to the event whose last one is full; where it begins."""
+    block = n_used[0]
+    n_used[0] = block + 1
+    if cursor == 0:
+        heads[event] = block
+    else:
+        links[cursor // SIZE - 1] = block
+    return block * SIZE  # type: ignore[no-any-return]
+
+
+@kernel
+def append(
+    event: int,
+    found: Ints,
+    n: int,
+    rows: Ints,
+    links: Ints,
+    heads: Ints,
+    cursors: Longs,
+    n_used: Longs,
+) -> bool:
+    """Add the first n of `found` to the event's rows; False where the pool may be too small."""
+    if n_used[0] + n // SIZE + 2 > len(links):
+        return False
+    cursor = cursors[event]
+    i = 0
+    while i < n:
+        if cursor % SIZE == 0:
+            cursor = next_block(event, cursor, links, heads, n_used)
+        stop = min(n, i + SIZE - cursor % SIZE)
+        while i < stop:
+            rows[cursor] = found[i]
+            cursor += 1
+            i += 1
+    cursors[event] = cursor
+    return True
+
+
+@kernel
+def counts(
+    n_events: int, rows: Ints, links: Ints, heads: Ints, cursors: Longs, n_used: Longs
+) -> Longs:
+    """How many rows each event has."""
+    result = np.zeros(n_events, np.int64)
+    for event in range(n_events):
+        if cursors[event] > 0:
+            last, block = (cursors[event] - 1) // SIZE, heads[event]
+            while block != last:
+                result[event] += SIZE
+                block = links[block]
+            result[event] += cursors[event] - last * SIZE
+    return result
+
+
+@kernel
+def gather(
+    starts: Longs,
+    into: Ints,
+    rows: Ints,
+    links: Ints,
+    heads: Ints,
+    cursors: Longs,
+    n_used: Longs,
+) -> None:
+    """Write each event's rows to `into`, from its start on."""
+    for event in range(len(starts) - 1):
+        at, end, block = starts[event], starts[event + 1], heads[event]
+        while at < end:
+            n = min(SIZE, end - at)
+            for i in range(n):
+                into[at + i] = rows[block * SIZE + i]
+            at += n
+            block = links[block]
+
+
+@kernel
+def tally(
+    per_event: Longs,
+    per_row: Longs,
+    rows: Ints,
+    links: Ints,
+    heads: Ints,
+    cursors: Longs,
+    n_used: Longs,
+) -> None:
+    """Add one for each row of each event."""
+    for event in range(len(per_event)):
+        left, block = per_event[event], heads[event]
+        while left > 0:
+            for i in range(min(SIZE, left)):
+                per_row[rows[block * SIZE + i]] += 1
+            left -= SIZE
+            block = links[block]

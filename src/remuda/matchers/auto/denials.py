@@ -1,0 +1,303 @@
+"""Clauses without a key: each of their predicates also holds where its dimension is missing.
+
+Such a clause holds unless some space of the event refuses it, so every space has a list of the
+clauses it refuses, and an event strikes the lists of its spaces from a bitmap of all of them. A
+refused span is posted not under each of its spaces but under the fewest nodes of a tree over all
+spaces, 16 to a node, which an event climbs from each space; whoever refuses a dimension's presence
+is posted under its missing space. A list longer than a bitmap is written as one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, invert, starts_of
+from remuda.encoding.table import ClauseTable
+from remuda.jit import kernel
+from remuda.matchers.auto.blocks import append
+from remuda.matchers.auto.words import DIM, U64, refused_span
+from remuda.matchers.kernels.bits import trailing_zeros
+
+_SHIFT = 4
+_ONE, _ZERO = np.uint64(1), np.uint64(0)
+
+
+class Denials(NamedTuple):
+    """The clauses, numbered here by their order, and who is refused where."""
+
+    clauses: Ints
+    level_starts: Longs  # of the tree's nodes; level 0 are the spaces
+    slots: Ints  # for each node 1 + the row of its lists, or 0
+    list_starts: Longs
+    lists: Ints
+    bitmaps: U64
+    bitmap_of: Ints  # for each row of lists its bitmap, or -1
+    any_starts: Longs  # for each dimension the clauses that any accepted space of a list contents
+    any_clauses: Ints
+
+
+def denials(table: ClauseTable, clauses: Ints) -> Denials:
+    """Arrange the given clauses of the table, all of whose predicates hold on missing."""
+    predicates = table.predicates
+    sizes = np.diff(table.space_starts)
+    n_levels = 1
+    while sizes.max(initial=0) >> (_SHIFT * n_levels):
+        n_levels += 1
+    per_level = [(table.n_spaces >> (_SHIFT * level)) + 1 for level in range(n_levels)]
+    level_starts = starts_of(per_level)
+    arguments = (
+        clauses, level_starts, *table.clauses, table.space_starts, predicates.dim,
+        predicates.span_starts, predicates.span_lo, predicates.span_hi,
+    )  # fmt: skip
+    n = _post(*arguments, np.zeros(0, np.int32), np.zeros(0, np.int32))
+    nodes, refused = np.empty(n, np.int32), np.empty(n, np.int32)
+    _post(*arguments, nodes, refused)
+    counts = np.bincount(nodes, minlength=level_starts[-1])
+    slots = np.where(counts > 0, np.cumsum(counts > 0), 0).astype(np.int32)
+    lists = Ragged(starts_of(counts[counts > 0]), refused[np.argsort(nodes, kind="stable")])
+    lists, bitmaps, bitmap_of = _long_as_bitmaps(lists, len(clauses))
+    odd = ~predicates.every & (predicates.n_accepted > 0)
+    any_pairs = _of_dims(clauses, *table.clauses, predicates.dim, odd)
+    any_rows = invert(any_pairs, table.n_dims)
+    return frozen(  # type: ignore[no-any-return]
+        Denials(clauses, level_starts, slots, *lists, bitmaps, bitmap_of, *any_rows)
+    )
+
+
+def _long_as_bitmaps(lists: Ragged, n_clauses: int) -> tuple[Ragged, U64, Ints]:
+    width = (n_clauses + 63) // 64
+    counts = np.diff(lists.starts)
+    long = counts >= 2 * width
+    bitmap_of = np.where(long, np.cumsum(long) - 1, -1).astype(np.int32)
+    bitmaps = np.zeros((int(long.sum()), width * 64), np.bool_)
+    rows = np.repeat(np.arange(len(counts)), counts)
+    bitmaps[bitmap_of[rows[long[rows]]], lists.items[long[rows]]] = True
+    packed = np.packbits(bitmaps, axis=1, bitorder="little").view(np.uint64).ravel()
+    short = Ragged(starts_of(np.where(long, 0, counts)), lists.items[~long[rows]])
+    return short, packed, bitmap_of
+
+
+def _of_dims(
+    clauses: Ints, clause_starts: Longs, items: Ints, dims: Ints, chosen: Bools
+) -> Ragged:
+    """For each of the clauses the dimensions of its chosen predicates."""
+    starts, found = _chosen_dims(clauses, clause_starts, items, dims, chosen)
+    return Ragged(starts, found)
+
+
+@kernel
+def _chosen_dims(
+    clauses: Ints, clause_starts: Longs, items: Ints, dims: Ints, chosen: Bools
+) -> tuple[Longs, Ints]:
+    starts, found = np.zeros(len(clauses) + 1, np.int64), np.empty(len(items), np.int32)
+    n = 0
+    for c in range(len(clauses)):
+        for i in range(clause_starts[clauses[c]], clause_starts[clauses[c] + 1]):
+            if chosen[items[i]]:
+                found[n] = dims[items[i]]
+                n += 1
+        starts[c + 1] = n
+    return starts, found[:n].copy()
+
+
+@kernel
+def _post(
+    clauses: Ints,
+    level_starts: Longs,
+    clause_starts: Longs,
+    items: Ints,
+    space_starts: Ints,
+    dims: Ints,
+    span_starts: Ints,
+    span_lo: Ints,
+    span_hi: Ints,
+    nodes: Ints,
+    refused: Ints,
+) -> int:
+    """Post each clause under the nodes that refuse it, if there is room; how many postings."""
+    n, n_levels = 0, len(level_starts) - 1
+    writes = len(nodes) > 0
+    for c in range(len(clauses)):
+        for i in range(clause_starts[clauses[c]], clause_starts[clauses[c] + 1]):
+            p = items[i]
+            first, high = space_starts[dims[p]], space_starts[dims[p] + 1]
+            begin, end = span_starts[p], span_starts[p + 1]
+            if begin == end:
+                if writes:
+                    nodes[n], refused[n] = first, c
+                n += 1
+                continue
+            for gap in range(end - begin + 1):
+                lo, hi = refused_span(gap, begin, end, first + 1, high, span_lo, span_hi)
+                level = 0
+                while lo < hi:
+                    top = level == n_levels - 1
+                    while lo < hi and (top or lo & 15):
+                        if writes:
+                            nodes[n], refused[n] = level_starts[level] + lo, c
+                        n += 1
+                        lo += 1
+                    while lo < hi and hi & 15:
+                        hi -= 1
+                        if writes:
+                            nodes[n], refused[n] = level_starts[level] + hi, c
+                        n += 1
+                    lo, hi, level = lo >> _SHIFT, hi >> _SHIFT, level + 1
+    return n
+
+
+@kernel
+def find_undenied(
+    spaces: Ints,
+    begin: int,
+    end: int,
+    places: U64,
+    held: U64,
+    out: Ints,
+    n: int,
+    clauses: Ints,
+    level_starts: Longs,
+    slots: Ints,
+    list_starts: Longs,
+    lists: Ints,
+    bitmaps: U64,
+    bitmap_of: Ints,
+    any_starts: Longs,
+    any_clauses: Ints,
+) -> int:
+    """Write the clauses that no space of the event refuses to `out`, from n on; the new n."""
+    for y in range(len(held)):
+        held[y] = ~_ZERO
+    if len(clauses) % 64:
+        held[len(held) - 1] = (_ONE << np.uint64(len(clauses) % 64)) - _ONE
+    i = begin
+    while i < end:
+        place = places[2 * spaces[i] + 1]
+        dim = np.int64(place & DIM)
+        stop = i + 1
+        while stop < end and np.int64(places[2 * spaces[stop] + 1] & DIM) == dim:
+            stop += 1
+        first = spaces[i] - np.int64(place >> np.uint64(32))
+        _strike(slots[first], held, list_starts, lists, bitmaps, bitmap_of)
+        if stop > i + 1 and any_starts[dim] < any_starts[dim + 1]:
+            _strike_list(
+                spaces[i:stop], held, any_clauses[any_starts[dim] : any_starts[dim + 1]],
+                level_starts, slots, list_starts, lists, bitmaps, bitmap_of,
+            )  # fmt: skip
+        else:
+            for j in range(i, stop):
+                _strike_space(
+                    spaces[j], held, level_starts, slots, list_starts, lists, bitmaps, bitmap_of
+                )
+        i = stop
+    for y in range(len(held)):
+        word = held[y]
+        if word == ~_ZERO:
+            for bit in range(64):
+                out[n + bit] = clauses[64 * y + bit]
+            n += 64
+        else:
+            while word:
+                out[n] = clauses[64 * y + np.int64(trailing_zeros(word))]
+                n += 1
+                word &= word - _ONE
+    return n
+
+
+@kernel
+def _strike_space(
+    space: int,
+    held: U64,
+    level_starts: Longs,
+    slots: Ints,
+    list_starts: Longs,
+    lists: Ints,
+    bitmaps: U64,
+    bitmap_of: Ints,
+) -> None:
+    """Strike whom the space and the nodes above it refuse."""
+    for level in range(len(level_starts) - 1):
+        slot = slots[level_starts[level] + (space >> (_SHIFT * level))]
+        _strike(slot, held, list_starts, lists, bitmaps, bitmap_of)
+
+
+@kernel
+def _strike(
+    slot: int, held: U64, list_starts: Longs, lists: Ints, bitmaps: U64, bitmap_of: Ints
+) -> None:
+    if slot == 0:
+        return
+    bitmap = bitmap_of[slot - 1]
+    if bitmap >= 0:
+        for y in range(len(held)):
+            held[y] &= ~bitmaps[bitmap * len(held) + y]
+    for i in range(list_starts[slot - 1], list_starts[slot]):
+        held[lists[i] >> 6] &= ~(_ONE << np.uint64(lists[i] & 63))
+
+
+@kernel
+def _strike_list(
+    spaces: Ints,
+    held: U64,
+    any_clauses: Ints,
+    level_starts: Longs,
+    slots: Ints,
+    list_starts: Longs,
+    lists: Ints,
+    bitmaps: U64,
+    bitmap_of: Ints,
+) -> None:
+    """Strike by a list: most clauses are refused by any of its spaces, some only by all."""
+    before, contented = held.copy(), np.zeros(len(any_clauses), np.bool_)
+    after = held.copy()
+    for j in range(len(spaces)):
+        held[:] = before
+        _strike_space(
+            spaces[j], held, level_starts, slots, list_starts, lists, bitmaps, bitmap_of
+        )
+        for c in range(len(any_clauses)):
+            word = held[any_clauses[c] >> 6] >> np.uint64(any_clauses[c] & 63)
+            contented[c] |= (word & _ONE) != _ZERO
+        for y in range(len(held)):
+            after[y] &= held[y]
+    held[:] = after
+    for c in range(len(any_clauses)):
+        if contented[c]:
+            held[any_clauses[c] >> 6] |= _ONE << np.uint64(any_clauses[c] & 63)
+
+
+@kernel
+def find_undenied_many(
+    starts: Longs,
+    spaces: Ints,
+    first: int,
+    last: int,
+    places: U64,
+    held: U64,
+    out: Ints,
+    rows: Ints,
+    links: Ints,
+    heads: Ints,
+    cursors: Longs,
+    n_used: Longs,
+    clauses: Ints,
+    level_starts: Longs,
+    slots: Ints,
+    list_starts: Longs,
+    lists: Ints,
+    bitmaps: U64,
+    bitmap_of: Ints,
+    any_starts: Longs,
+    any_clauses: Ints,
+) -> bool:
+    """The same for events `first` to `last`, into blocks; False where those are too few."""
+    for event in range(first, last):
+        n = find_undenied(
+            spaces, starts[event], starts[event + 1], places, held, out, 0, clauses, level_starts,
+            slots, list_starts, lists, bitmaps, bitmap_of, any_starts, any_clauses,
+        )  # fmt: skip
+        if not append(event - first, out, n, rows, links, heads, cursors, n_used):
+            return False
+    return True

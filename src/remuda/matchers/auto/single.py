@@ -1,0 +1,248 @@
+"""One event: visit the clusters of its spaces, scan signatures, verify what survives."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remuda.arrays import Ints
+from remuda.jit import kernel
+from remuda.matchers.auto.arena import HAS_TAIL, PLAIN, RECORDS
+from remuda.matchers.auto.slices import WITH_RECORDS
+from remuda.matchers.auto.words import (
+    CELLS, DIM, FORM_SHIFT, LAST, ON_MISSING, REFUSES, SPAN, SPANS, U64, in_spans,
+)
+from remuda.matchers.kernels.bits import prefetch, trailing_zeros
+
+LISTED = -1  # the event has a list: lists.py
+
+ZERO, ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
+LOW16, LOW32 = np.uint64(0xFFFF), np.uint64(0xFFFFFFFF)
+LARGE = np.uint8(0x80)  # of a trait: the dimension is too large for the cells of a slice
+POSITION = np.uint8(0x3F)  # of a trait: the dimension's bit in a signature
+
+
+@kernel
+def find(
+    spaces: Ints,
+    begin: int,
+    end: int,
+    arena: U64,
+    places: U64,
+    traits: NDArray[np.uint8],
+    dim_bits: int,
+    bits: NDArray[np.uint8],
+    choices: NDArray[np.uint8],
+    cells: NDArray[np.uint32],
+    visits: U64,
+    queue: U64,
+    out: Ints,
+) -> tuple[int, int]:
+    """Write the clauses that hold to `out`; how many they are, and how many were verified.
+
+    An event without lists meets a clause once, so that `out` and `queue` need room for all clauses
+    and no more; one with lists is left alone, and the number is LISTED. `bits` (mask positions),
+    `choices` (cells as slices know them) and `cells` have a value per dimension, 0 where it is
+    missing, and are left as they were found: 0.
+    """
+    octets, quarters = arena.view(np.uint8), arena.view(np.uint16)
+    halves = arena.view(np.uint32)
+    shift = np.uint64(dim_bits)
+    dim_mask = (ONE << shift) - ONE
+    n_visits, present = ZERO, ZERO
+    listed = False
+    everywhere = places[len(places) - 2]
+    if everywhere:
+        visits[0] = everywhere
+        n_visits = ONE
+    for i in range(begin, end):
+        at = np.uint64(spaces[i]) * TWO
+        place = places[at + ONE]
+        dim, cell = place & DIM, place >> np.uint64(32)
+        if cells[dim]:
+            listed = True
+            break
+        trait = traits[dim]
+        cells[dim] = cell
+        bits[dim] = (place >> np.uint64(26)) & np.uint64(0x3F)
+        choices[dim] = ONE if trait & LARGE else cell
+        present |= ONE << np.uint64(trait & POSITION)
+        cluster = places[at - cell * TWO]
+        if cluster:
+            visits[n_visits] = cluster
+            n_visits += ONE
+            prefetch(arena, cluster & LOW32)
+        cluster = places[at]
+        if cluster:
+            visits[n_visits] = cluster
+            n_visits += ONE
+            prefetch(arena, cluster & LOW32)
+    n, n_queued = ZERO, ZERO
+    if listed:
+        n_visits = ZERO
+    absent = ~present
+    for v in range(n_visits):
+        at, left = visits[v] & LOW32, visits[v] >> np.uint64(32)
+        while left > ZERO:
+            header = arena[at]
+            n_here = header & LOW16
+            kind = (header >> np.uint64(16)) & np.uint64(0xFF)
+            if kind == np.uint64(RECORDS):
+                first = at + ONE
+                offsets = (first + n_here) << TWO
+                for j in range(n_here):
+                    if (arena[first + j] & absent) == ZERO:
+                        record = at + np.uint64(quarters[offsets + j])
+                        queue[n_queued] = record
+                        n_queued += ONE
+                        prefetch(arena, record)
+            elif kind == np.uint64(PLAIN):
+                ids = (at + ONE) << ONE
+                for j in range(n_here):
+                    out[n + j] = halves[ids + j]
+                n += n_here
+            else:
+                n, n_queued = _find_in_slices(
+                    arena, octets, quarters, halves, at, choices, n, n_queued, out, queue
+                )
+            left -= n_here
+            at += header >> np.uint64(32)
+    for q in range(n_queued):
+        record = queue[q]
+        header = arena[record]
+        w = record + ONE
+        stop = w + ((header >> np.uint64(32)) & LOW16)
+        while w < stop:
+            word = arena[w]
+            if ((word >> (shift + np.uint64(bits[word & dim_mask]))) & ONE) == ZERO:
+                break
+            w += ONE
+        if w == stop and (
+            (header & HAS_TAIL) == ZERO or tail_holds(arena, quarters, w, cells, ZERO)
+        ):
+            out[n] = header & np.uint64(0x7FFFFFFF)
+            n += ONE
+    for i in range(begin, end):
+        dim = places[np.uint64(spaces[i]) * TWO + ONE] & DIM
+        bits[dim] = 0
+        choices[dim] = 0
+        cells[dim] = 0
+    if listed:
+        return LISTED, 0
+    return np.int64(n), np.int64(n_queued)
+
+
+@kernel
+def _find_in_slices(
+    arena: U64,
+    octets: NDArray[np.uint8],
+    quarters: NDArray[np.uint16],
+    halves: NDArray[np.uint32],
+    at: np.uint64,
+    choices: NDArray[np.uint8],
+    n: np.uint64,
+    n_queued: np.uint64,
+    out: Ints,
+    queue: U64,
+) -> tuple[np.uint64, np.uint64]:
+    """Add the chunk's clauses that hold; queue those with a record to verify."""
+    shape = arena[at + ONE]
+    n_columns, width = shape & LOW16, (shape >> np.uint64(16)) & np.uint64(0xFF)
+    columns = at + TWO
+    ids = (columns + n_columns) << ONE
+    n_ids = arena[at] & LOW16
+    records = ((ids >> ONE) + ((n_ids + ONE) >> ONE)) << TWO
+    a, b, c, d = ~ZERO, ~ZERO, ~ZERO, ~ZERO
+    if width == np.uint64(4):
+        for j in range(n_columns):
+            row = _row(arena, octets, at, columns + j, choices, ZERO, width)
+            a &= arena[row]
+            b &= arena[row + ONE]
+            c &= arena[row + TWO]
+            d &= arena[row + np.uint64(3)]
+            if (a | b | c | d) == ZERO:
+                return n, n_queued
+    for y in range(width):
+        held = a
+        if width < np.uint64(4):
+            held = ~ZERO
+            for j in range(n_columns):
+                held &= arena[_row(arena, octets, at, columns + j, choices, ZERO, width) + y]
+                if held == ZERO:
+                    break
+        if (shape & WITH_RECORDS) == ZERO:
+            while held:
+                out[n] = halves[ids + trailing_zeros(held)]
+                n += ONE
+                held &= held - ONE
+        else:
+            while held:
+                bit = trailing_zeros(held)
+                record = np.uint64(quarters[records + bit])
+                if record:
+                    queue[n_queued] = at + record
+                    n_queued += ONE
+                    prefetch(arena, at + record)
+                else:
+                    out[n] = halves[ids + bit]
+                    n += ONE
+                held &= held - ONE
+        a, b, c = b, c, d
+        ids += np.uint64(64)
+        records += np.uint64(64)
+    return n, n_queued
+
+
+@kernel
+def _row(
+    arena: U64,
+    octets: NDArray[np.uint8],
+    at: np.uint64,
+    place: np.uint64,
+    choices: NDArray[np.uint8],
+    base: np.uint64,
+    width: np.uint64,
+) -> np.uint64:
+    """Where the row lies that the event's cell chooses in a column."""
+    column = arena[place]
+    lut = at + (column >> np.uint64(39))
+    choice = np.uint64(choices[base + (column & DIM)])
+    row = np.uint64(octets[(lut << np.uint64(3)) + choice])
+    return lut + ((column >> np.uint64(27)) & np.uint64(0xFFF)) + row * width
+
+
+@kernel
+def tail_holds(
+    arena: U64,
+    quarters: NDArray[np.uint16],
+    w: np.uint64,
+    cells: NDArray[np.uint32],
+    base: np.uint64,
+) -> bool:
+    """Whether all exact words of the tail at `w` hold; the event's cells begin at `base`."""
+    while True:
+        word = arena[w]
+        cell = np.uint64(cells[base + (word & DIM)])
+        form, payload = (word >> FORM_SHIFT) & np.uint64(3), word >> np.uint64(32)
+        w += ONE
+        if cell == ZERO:
+            if (word & ON_MISSING) == ZERO:
+                return False
+        else:  # written out here: accepts_cell, which says the same, costs a call
+            listed = False
+            if form == np.uint64(SPAN):
+                lo = payload & LOW16
+                listed = lo <= cell and cell < lo + (payload >> np.uint64(16))
+            elif form == np.uint64(CELLS):
+                for i in range(payload):
+                    listed |= np.uint64(quarters[(w << TWO) + i]) == cell
+            else:
+                listed = in_spans(arena, arena[w], payload, cell)
+            if listed == ((word & REFUSES) != ZERO):
+                return False
+        if word & LAST:
+            return True
+        if form == np.uint64(CELLS):
+            w += (payload + np.uint64(3)) >> TWO
+        elif form == np.uint64(SPANS):
+            w += ONE

@@ -1,0 +1,272 @@
+"""Sliced chunks: up to 256 similar clauses, verified together by bitmaps.
+
+For each dimension that a clause of the chunk asks about there is a column: a byte per cell of the
+dimension says which of its distinct rows applies, and a row has a bit for each clause that is
+content with that cell. The rows that an event's cells choose, AND-ed, are the clauses that hold.
+
+    header | n_columns : 16 | width : 8 | has records : 1
+    columns: dim : 26 | has every row : 1 | rows after cells : 12 | cells after header : 25
+    clause ids, 32 bits each | where records lie, 16 bits each
+    each column: a byte per cell | every row | rows, `width` words each
+    records of the predicates on large dimensions, of which a column knows the presence alone
+
+The every row marks clauses whose predicate asks for all spaces of a list; only lists look at it.
+A cluster is sliced where its clauses share dimensions, so that bitmaps stay about as small as the
+records they replace.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remuda.arrays import Bools, Ints, Longs
+from remuda.jit import kernel
+from remuda.matchers.auto.words import U64, refused_span
+
+MOST_CLAUSES = 256
+FEWEST_CLAUSES = 16
+LARGEST_DOMAIN = 255  # cells choose rows by a byte
+_WORST_RATIO = 2.0  # bytes of bitmaps against bytes of records
+_BUCKETS = 256
+
+WITH_RECORDS = np.uint64(1 << 24)
+EVERY_ROW = np.uint64(1 << 26)
+
+
+@kernel
+def sort_similar(
+    entries: Ints,
+    begin: int,
+    end: int,
+    clause_starts: Longs,
+    items: Ints,
+    dims: Ints,
+    counts: Ints,
+    together: Ints,
+    listed: Ints,
+) -> None:
+    """Sort entries by how much they resemble those that ask about the commonest dimension."""
+    n_listed, commonest = 0, 0
+    for e in range(begin, end):
+        for i in range(clause_starts[entries[e]], clause_starts[entries[e] + 1]):
+            dim = dims[items[i]]
+            if counts[dim] == 0:
+                listed[n_listed] = dim
+                n_listed += 1
+            counts[dim] += 1
+            if counts[dim] > counts[commonest]:
+                commonest = dim
+    for e in range(begin, end):
+        first, last = clause_starts[entries[e]], clause_starts[entries[e] + 1]
+        asks = False
+        for i in range(first, last):
+            asks |= dims[items[i]] == commonest
+        if asks:
+            for i in range(first, last):
+                together[dims[items[i]]] += 1
+    buckets = np.empty(end - begin, np.int32)
+    cursors = np.zeros(_BUCKETS + 1, np.int32)
+    for e in range(begin, end):
+        first, last = clause_starts[entries[e]], clause_starts[entries[e] + 1]
+        shared = 0
+        for i in range(first, last):
+            shared += together[dims[items[i]]]
+        bucket = shared * (_BUCKETS - 1) // (counts[commonest] * (last - first))
+        buckets[e - begin] = _BUCKETS - 1 - bucket
+        cursors[_BUCKETS - bucket] += 1
+    for bucket in range(_BUCKETS):
+        cursors[bucket + 1] += cursors[bucket]
+    unsorted = entries[begin:end].copy()
+    for j in range(end - begin):
+        entries[begin + cursors[buckets[j]]] = unsorted[j]
+        cursors[buckets[j]] += 1
+    for j in range(n_listed):
+        counts[listed[j]] = 0
+        together[listed[j]] = 0
+
+
+@kernel
+def best_cut(
+    entries: Ints,
+    begin: int,
+    end: int,
+    clause_starts: Longs,
+    items: Ints,
+    dims: Ints,
+    sizes: Ints,
+    counts: Ints,
+    listed: Ints,
+) -> int:
+    """How many of the sorted entries to slice together; 0 where records are better."""
+    n_listed, n_best, best = 0, 0, np.inf
+    record_bytes, cell_bytes, n_rows, large_bytes = 0.0, 0.0, 0.0, 0.0
+    most = min(MOST_CLAUSES, end - begin)
+    for n in range(1, most + 1):
+        clause = entries[begin + n - 1]
+        record_bytes += 18
+        for i in range(clause_starts[clause], clause_starts[clause + 1]):
+            record_bytes += 8
+            dim = dims[items[i]]
+            count = counts[dim]
+            if count == 0:
+                listed[n_listed] = dim
+                n_listed += 1
+            counts[dim] += 1
+            if sizes[dim] > LARGEST_DOMAIN:
+                large_bytes += 24
+                n_rows += 2 if count == 0 else 0
+                cell_bytes += 16 if count == 0 else 0
+            else:  # a predicate adds one or two distinct rows, as long as there are cells for them
+                cells = sizes[dim] + 1.0
+                before = min(cells, 1 + 1.5 * count) if count else 0.0
+                n_rows += min(cells, 2.5 + 1.5 * count) - before
+                cell_bytes += (sizes[dim] + 8) // 8 * 8 + 8 if count == 0 else 0
+        if n >= FEWEST_CLAUSES and (n % 16 == 0 or n == most):
+            width = (n + 63) // 64
+            ratio = (cell_bytes + n_rows * width * 8 + large_bytes + n * 6) / record_bytes
+            if ratio < best * (0.98 if n < 64 else 1.02):  # larger chunks are better ones
+                best, n_best = ratio, n
+    for j in range(n_listed):
+        counts[listed[j]] = 0
+    return n_best if best <= _WORST_RATIO else 0
+
+
+@kernel
+def columns_of(
+    entries: Ints,
+    begin: int,
+    n: int,
+    clause_starts: Longs,
+    items: Ints,
+    dims: Ints,
+    counts: Ints,
+    listed: Ints,
+) -> tuple[int, Longs, Ints, Ints]:
+    """The dimensions asked about, commonest first into `listed`; for each, who asks and what."""
+    n_columns, n_asked = 0, 0
+    for e in range(begin, begin + n):
+        for i in range(clause_starts[entries[e]], clause_starts[entries[e] + 1]):
+            dim = dims[items[i]]
+            if counts[dim] == 0:
+                listed[n_columns] = dim
+                n_columns += 1
+            counts[dim] += 1
+            n_asked += 1
+    for j in range(1, n_columns):
+        dim, at = listed[j], j
+        while at > 0 and counts[listed[at - 1]] < counts[dim]:
+            listed[at] = listed[at - 1]
+            at -= 1
+        listed[at] = dim
+    starts = np.zeros(n_columns + 1, np.int64)
+    for j in range(n_columns):
+        starts[j + 1] = starts[j] + counts[listed[j]]
+        counts[listed[j]] = starts[j]
+    bits, asked = np.empty(n_asked, np.int32), np.empty(n_asked, np.int32)
+    for bit in range(n):
+        clause = entries[begin + bit]
+        for i in range(clause_starts[clause], clause_starts[clause + 1]):
+            dim = dims[items[i]]
+            bits[counts[dim]], asked[counts[dim]] = bit, items[i]
+            counts[dim] += 1
+    for j in range(n_columns):
+        counts[listed[j]] = 0
+    return n_columns, starts, bits, asked
+
+
+@kernel
+def write_column(
+    arena: U64,
+    octets: NDArray[np.uint8],
+    at: int,
+    limit: int,
+    n: int,
+    bits: Ints,
+    asked: Ints,
+    first: int,
+    size: int,
+    on_missing: Bools,
+    every: Bools,
+    span_starts: Ints,
+    span_lo: Ints,
+    span_hi: Ints,
+    rows: U64,
+) -> tuple[int, int, bool]:
+    """Write one column at `at`; where it ends (0 beyond the limit), its rows' place, every row."""
+    width = (n + 63) // 64
+    large = size > LARGEST_DOMAIN
+    n_cells = 2 if large else size + 1
+    _fill_rows(
+        rows, width, n, n_cells, large, bits, asked, first, on_missing,
+        span_starts, span_lo, span_hi,
+    )  # fmt: skip
+    to_rows = (n_cells + 7) // 8
+    has_every = False
+    for j in range(len(asked)):
+        has_every |= every[asked[j]]
+    if has_every:
+        to_rows += width
+    if at + to_rows + n_cells * width > limit:
+        return 0, 0, False
+    for j in range(to_rows):
+        arena[at + j] = np.uint64(0)
+    if has_every:
+        for j in range(len(asked)):
+            if every[asked[j]]:
+                place = at + to_rows - width + bits[j] // 64
+                arena[place] |= np.uint64(1) << np.uint64(bits[j] % 64)
+    base, n_rows = at + to_rows, 0
+    for cell in range(n_cells):
+        row = n_rows - 1
+        while row >= 0:
+            same = True
+            for y in range(width):
+                if arena[base + row * width + y] != rows[cell * width + y]:
+                    same = False
+                    break
+            if same:
+                break
+            row -= 1
+        if row < 0:
+            row = n_rows
+            n_rows += 1
+            for y in range(width):
+                arena[base + row * width + y] = rows[cell * width + y]
+        octets[at * 8 + cell] = row
+    return base + n_rows * width, to_rows, has_every
+
+
+@kernel
+def _fill_rows(
+    rows: U64,
+    width: int,
+    n: int,
+    n_cells: int,
+    large: bool,
+    bits: Ints,
+    asked: Ints,
+    first: int,
+    on_missing: Bools,
+    span_starts: Ints,
+    span_lo: Ints,
+    span_hi: Ints,
+) -> None:
+    """One row per cell: who is content with it, among the n clauses of the chunk."""
+    for cell in range(n_cells):
+        for y in range(width):
+            rows[cell * width + y] = ~np.uint64(0)
+        if n % 64:
+            rows[cell * width + width - 1] = (np.uint64(1) << np.uint64(n % 64)) - np.uint64(1)
+    for j in range(len(asked)):
+        p, y = asked[j], bits[j] // 64
+        others = ~(np.uint64(1) << np.uint64(bits[j] % 64))
+        if not on_missing[p]:
+            rows[y] &= others
+        if large:
+            continue
+        begin, end = span_starts[p], span_starts[p + 1]
+        for gap in range(end - begin + 1):
+            lo, hi = refused_span(gap, begin, end, first + 1, first + n_cells, span_lo, span_hi)
+            for cell in range(lo - first, hi - first):
+                rows[cell * width + y] &= others

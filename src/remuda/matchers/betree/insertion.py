@@ -1,0 +1,388 @@
+"""Insertion into a BE-Tree: Algorithms 3 to 6 of the paper.
+
+The paper's recursion is a queue here: c_nodes that overflow wait in it, so that work can stop
+where a pool is full and go on when it has grown.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from remuda.arrays import Floats, Ints, Longs
+from remuda.jit import kernel
+from remuda.matchers.betree.pools import (
+    ATTR,
+    CAP,
+    COUNT,
+    EMPTY,
+    END,
+    FIRST,
+    LEFT,
+    LIMBO,
+    MAX,
+    MIN,
+    NEXT_C,
+    NONE,
+    OVERFLOWED,
+    P_CHILD,
+    P_GAIN,
+    P_LOSS,
+    P_PARENT,
+    P_SIZE,
+    PARENT,
+    RIGHT,
+    ROOT,
+    SIZE,
+    START,
+    THETA,
+    Pools,
+    above,
+    climb,
+    create_p_node,
+    depth_of,
+    has_room,
+    new_c_node,
+    put,
+    queue,
+    search_p_dir,
+)
+from remuda.matchers.betree.records import (
+    DIM_SHIFT,
+    HEADER,
+    HI,
+    LO,
+    N_WORDS,
+    NEXT,
+    ON_MISSING,
+    TAIL,
+    find,
+    n_words,
+)
+
+USED = -2
+
+
+@kernel
+def settle(pools: Pools, space_starts: Ints, max_cap: int, min_size: int) -> bool:
+    """Cut all that overflows and insert all that waits; False where a pool must grow first."""
+    state = pools.state
+    place = np.full(len(space_starts) - 1, NONE, np.int32)
+    while has_room(pools):
+        if state[OVERFLOWED] != NONE:
+            c = state[OVERFLOWED]
+            state[OVERFLOWED] = pools.c_nodes[c, NEXT_C]
+            _space_clustering(pools, c, place, space_starts, max_cap, min_size)
+        elif state[LIMBO] != NONE:
+            record = state[LIMBO]
+            state[LIMBO] = pools.words[record + NEXT]
+            _insert_be_tree(pools, record, max_cap)
+        else:
+            return True
+    return False
+
+
+@kernel
+def _insert_be_tree(pools: Pools, record: int, max_cap: int) -> None:
+    """Algorithm 3: follow the p_node with the highest score as long as there is one."""
+    words, p_nodes = pools.words, pools.p_nodes
+    c, depth = ROOT, 0
+    while True:
+        best, at = NONE, NONE
+        i, end = record + HEADER, record + words[record + N_WORDS]
+        while i < end and pools.c_nodes[c, P_SIZE] > 0:
+            if not words[i] & ON_MISSING:
+                p = search_p_dir(c, words[i] >> DIM_SHIFT, p_nodes, pools.p_heads)
+                if p != NONE and (best == NONE or _score(p_nodes, p) > _score(p_nodes, best)):
+                    best, at = p, i
+            i += n_words(words, i)
+        if best == NONE:
+            break
+        c = _insert_c_dir(pools, p_nodes[best, P_CHILD], words[at + LO], words[at + HI], max_cap)
+        depth += 1
+    put(pools, record, c)
+    climb(pools, c, 1, depth)
+    queue(pools, c)
+
+
+@kernel
+def _score(p_nodes: Ints, p: int) -> int:
+    return p_nodes[p, P_GAIN] - p_nodes[p, P_LOSS]  # type: ignore[no-any-return]
+
+
+@kernel
+def _insert_c_dir(pools: Pools, c: int, lo: int, hi: int, max_cap: int) -> int:
+    """Algorithm 4: the smallest bucket that encloses the interval."""
+    c_nodes = pools.c_nodes
+    while True:
+        _widen(c_nodes, c, lo, hi)
+        side = NONE if c_nodes[c, LEFT] == NONE else _half(c_nodes, c, lo, hi)
+        if side == NONE:
+            return c
+        c = _child(pools, c, side, max_cap)
+
+
+@kernel
+def _widen(c_nodes: Ints, c: int, lo: int, hi: int) -> None:
+    """Make the bucket's minimal interval boundary enclose the interval."""
+    c_nodes[c, MIN] = min(c_nodes[c, MIN], lo)
+    c_nodes[c, MAX] = max(c_nodes[c, MAX], hi)
+
+
+@kernel
+def _half(c_nodes: Ints, c: int, lo: int, hi: int) -> int:
+    """The half of the bucket that encloses the interval, or NONE."""
+    middle = (c_nodes[c, START] + c_nodes[c, END]) // 2
+    if hi <= middle:
+        return LEFT
+    return RIGHT if lo >= middle else NONE
+
+
+@kernel
+def _child(pools: Pools, c: int, side: int, max_cap: int) -> int:
+    """That half of the bucket, made where it was empty."""
+    c_nodes = pools.c_nodes
+    if c_nodes[c, side] == EMPTY:
+        start, end = c_nodes[c, START], c_nodes[c, END]
+        middle = (start + end) // 2
+        start, end = (start, middle) if side == LEFT else (middle, end)
+        c_nodes[c, side] = new_c_node(pools, c, c_nodes[c, ATTR], start, end, max_cap)
+    return c_nodes[c, side]  # type: ignore[no-any-return]
+
+
+@kernel
+def _space_clustering(
+    pools: Pools,
+    c: int,
+    place: Ints,
+    space_starts: Ints,
+    max_cap: int,
+    min_size: int,
+) -> None:
+    """Algorithm 6: cut the bucket in halves first; what cannot be cut further is partitioned."""
+    c_nodes = pools.c_nodes
+    atomic = c_nodes[c, END] - c_nodes[c, START] <= 1
+    if c == ROOT or atomic or c_nodes[c, LEFT] != NONE:
+        _space_partitioning(pools, c, place, space_starts, max_cap, min_size)
+        return
+    record = c_nodes[c, FIRST]
+    c_nodes[c, LEFT] = c_nodes[c, RIGHT] = EMPTY
+    c_nodes[c, FIRST], c_nodes[c, SIZE] = NONE, 0
+    while record != NONE:
+        following = pools.words[record + NEXT]
+        i = find(pools.words, record, c_nodes[c, ATTR])
+        side = _half(c_nodes, c, pools.words[i + LO], pools.words[i + HI])
+        if side == NONE:
+            put(pools, record, c)
+        else:
+            _move(pools, record, _child(pools, c, side, max_cap))
+        record = following
+    for side in (LEFT, RIGHT):
+        if c_nodes[c, side] >= 0:
+            queue(pools, c_nodes[c, side])
+    queue(pools, c)
+
+
+@kernel
+def _space_partitioning(
+    pools: Pools,
+    c: int,
+    place: Ints,
+    space_starts: Ints,
+    max_cap: int,
+    min_size: int,
+) -> None:
+    """Algorithm 5: give p_nodes to the highest-ranking attributes until the l_node fits."""
+    words, c_nodes = pools.words, pools.c_nodes
+    _mark_path(pools, c, place, USED)
+    records = _l_node(words, c_nodes, c)
+    attrs, starts, holders = _unused_attrs(words, records, place)
+    rank, size = np.zeros(len(attrs)), np.zeros(len(attrs), np.int32)
+    for record in records:
+        _vote(words, record, 1, place, space_starts, pools.presence, rank, size)
+    heap, key = np.arange(len(attrs)), rank.copy()
+    for j in range(len(heap) // 2 - 1, -1, -1):
+        _sift_down(heap, len(heap), j, key, attrs)
+    moved = np.zeros(len(records), np.bool_)
+    n_left, depth = len(records), depth_of(pools, c)
+    n_heap = _raise_highest(heap, len(heap), key, attrs, rank, size, min_size)
+    while n_left > c_nodes[c, CAP] and n_heap > 0 and has_room(pools):
+        best = heap[0]
+        top = _create_p_dir(pools, c, attrs[best], space_starts, max_cap)
+        for j in range(starts[best], starts[best + 1]):
+            if not moved[holders[j]]:
+                moved[holders[j]] = True
+                _move(pools, records[holders[j]], top)
+                _vote(
+                    words, records[holders[j]], -1, place, space_starts, pools.presence, rank, size
+                )
+        n_left -= c_nodes[top, COUNT]
+        _update_partition_score(pools, top, depth)
+        queue(pools, top)
+        n_heap = _raise_highest(heap, n_heap, key, attrs, rank, size, min_size)
+    c_nodes[c, FIRST], c_nodes[c, SIZE] = NONE, 0
+    for j in range(len(records)):
+        if not moved[j]:
+            put(pools, records[j], c)
+    for attr in attrs:
+        place[attr] = NONE
+    _mark_path(pools, c, place, NONE)
+    if n_left <= c_nodes[c, CAP] or n_heap == 0:
+        _update_cluster_capacity(c_nodes, c, max_cap)
+    queue(pools, c)  # where the pools are full: to go on
+
+
+@kernel
+def _mark_path(pools: Pools, c: int, place: Ints, mark: int) -> None:
+    """Mark the attributes that lead to `c`: no path uses one twice."""
+    while c != ROOT:
+        place[pools.c_nodes[c, ATTR]] = mark
+        c = above(pools, c)
+
+
+@kernel
+def _l_node(words: Ints, c_nodes: Ints, c: int) -> Ints:
+    """The records of the c_node's l_node."""
+    records = np.empty(c_nodes[c, SIZE], np.int32)
+    record = c_nodes[c, FIRST]
+    for j in range(len(records)):
+        records[j] = record
+        record = words[record + NEXT]
+    return records
+
+
+@kernel
+def _unused_attrs(words: Ints, records: Ints, place: Ints) -> tuple[Ints, Ints, Ints]:
+    """The attributes that may partition, noted in `place`, and which of the records have each."""
+    n_attrs = n_pairs = 0
+    for record in records:
+        n_pairs += words[record + N_WORDS] // TAIL  # at most
+    attrs, counts = np.empty(n_pairs, np.int32), np.zeros(n_pairs + 1, np.int32)
+    for record in records:
+        i, end = record + HEADER, record + words[record + N_WORDS]
+        while i < end:
+            attr = words[i] >> DIM_SHIFT
+            if not words[i] & ON_MISSING and place[attr] != USED:
+                if place[attr] == NONE:
+                    place[attr] = n_attrs
+                    attrs[n_attrs] = attr
+                    n_attrs += 1
+                counts[place[attr]] += 1
+            i += n_words(words, i)
+    starts = np.zeros(n_attrs + 1, np.int32)
+    for k in range(n_attrs):
+        starts[k + 1] = starts[k] + counts[k]
+    holders, ends = np.empty(starts[n_attrs], np.int32), starts.copy()
+    for j in range(len(records)):
+        i, end = records[j] + HEADER, records[j] + words[records[j] + N_WORDS]
+        while i < end:
+            k = place[words[i] >> DIM_SHIFT]
+            if not words[i] & ON_MISSING and k != USED:
+                holders[ends[k]] = j
+                ends[k] += 1
+            i += n_words(words, i)
+    return attrs[:n_attrs], starts, holders
+
+
+@kernel
+def _vote(
+    words: Ints,
+    record: int,
+    sign: int,
+    place: Ints,
+    space_starts: Ints,
+    presence: Longs,
+    rank: Floats,
+    size: Ints,
+) -> None:
+    """Add an expression to the ranks of its attributes, or take it away.
+
+    An attribute gains one for each of its expressions and loses, for each, the share of events
+    for which it will be a false candidate: the mean bucket of a histogram. Before there is
+    feedback no event is expected to have the attribute, the paper's optimistic choice.
+    """
+    n_events = max(presence[-1], 1)
+    i, end = record + HEADER, record + words[record + N_WORDS]
+    while i < end:
+        attr = words[i] >> DIM_SHIFT
+        if not words[i] & ON_MISSING and place[attr] >= 0:
+            domain = max(space_starts[attr + 1] - space_starts[attr] - 1, 1)
+            loss = presence[attr] / n_events * ((words[i + HI] - words[i + LO]) / domain)
+            rank[place[attr]] += sign * (1.0 - loss)
+            size[place[attr]] += sign
+        i += n_words(words, i)
+
+
+@kernel
+def _raise_highest(
+    heap: Longs, n: int, key: Floats, attrs: Ints, rank: Floats, size: Ints, min_size: int
+) -> int:
+    """Bring the highest-ranking attribute with enough expressions to the top; how many are left.
+
+    Ranks only fall, so an attribute that is on top with its rank of now has the highest.
+    """
+    while n > 0:
+        best = heap[0]
+        if size[best] < min_size or rank[best] <= THETA:
+            n -= 1
+            heap[0] = heap[n]
+        elif key[best] != rank[best]:
+            key[best] = rank[best]
+        else:
+            return n
+        _sift_down(heap, n, 0, key, attrs)
+    return 0
+
+
+@kernel
+def _sift_down(heap: Longs, n: int, i: int, key: Floats, attrs: Ints) -> None:
+    """Restore the heap beneath i: the highest key on top, of equal ones the first attribute."""
+    item = heap[i]
+    while 2 * i + 1 < n:
+        child = 2 * i + 1
+        if child + 1 < n and _outranks(heap[child + 1], heap[child], key, attrs):
+            child += 1
+        if not _outranks(heap[child], item, key, attrs):
+            break
+        heap[i] = heap[child]
+        i = child
+    heap[i] = item
+
+
+@kernel
+def _outranks(a: int, b: int, key: Floats, attrs: Ints) -> bool:
+    return key[a] > key[b] or (key[a] == key[b] and attrs[a] < attrs[b])  # type: ignore[no-any-return]
+
+
+@kernel
+def _create_p_dir(pools: Pools, c: int, attr: int, space_starts: Ints, max_cap: int) -> int:
+    """A new p_node of `c` for the attribute; its c_directory's top bucket."""
+    p = create_p_node(pools, c, attr)
+    start, end = space_starts[attr] + 1, space_starts[attr + 1]
+    pools.p_nodes[p, P_CHILD] = new_c_node(pools, ~p, attr, start, end, max_cap)
+    return pools.p_nodes[p, P_CHILD]  # type: ignore[no-any-return]
+
+
+@kernel
+def _move(pools: Pools, record: int, c: int) -> None:
+    """Put the record, which comes from above, into the bucket."""
+    i = find(pools.words, record, pools.c_nodes[c, ATTR])
+    _widen(pools.c_nodes, c, pools.words[i + LO], pools.words[i + HI])
+    put(pools, record, c)
+    pools.c_nodes[c, COUNT] += 1
+
+
+@kernel
+def _update_partition_score(pools: Pools, top: int, depth: int) -> None:
+    """Tell the new p_node and those above what covering one more predicate gains."""
+    n, p = pools.c_nodes[top, COUNT], ~pools.c_nodes[top, PARENT]
+    pools.p_nodes[p, P_GAIN] = n * (depth + 1)
+    climb(pools, pools.p_nodes[p, P_PARENT], 0, n)
+
+
+@kernel
+def _update_cluster_capacity(c_nodes: Ints, c: int, max_cap: int) -> None:
+    """Extend or contract the l_node to the multiple of max_cap that it needs."""
+    size = c_nodes[c, SIZE]
+    if size > c_nodes[c, CAP]:  # an eighth more, lest every few insertions try in vain to cut it
+        size += size // 8
+    c_nodes[c, CAP] = max((size + max_cap - 1) // max_cap, 1) * max_cap

@@ -1,0 +1,117 @@
+"""A hash table from numbers to numbers: open addressing in two flat arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remuda.arrays import Ints, Longs, frozen
+from remuda.jit import kernel
+from remuda.matchers.kernels.growth import thawed
+
+NO_KEY = -1
+
+
+@dataclass(slots=True)
+class HashTable:
+    """Keys, which are not negative, in places found by their hash; a value in each place."""
+
+    keys: Longs
+    values: Ints
+    n: int
+
+    @classmethod
+    def of(cls, keys: Longs, values: Ints) -> HashTable:
+        """A table of distinct keys."""
+        table = cls(*_empty(len(keys)), len(keys))
+        _fill(table.keys, table.values, keys, values)
+        frozen((table.keys, table.values))
+        return table
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """What kernels read."""
+        return frozen((self.keys, self.values))
+
+    @property
+    def nbytes(self) -> int:
+        return self.keys.nbytes + self.values.nbytes
+
+    def __contains__(self, key: int) -> bool:
+        return bool(self.keys[place(self.keys, key)] == key)
+
+    def __getitem__(self, key: int) -> int:
+        at = place(self.keys, key)
+        if self.keys[at] != key:
+            raise KeyError(key)
+        return int(self.values[at])
+
+    def __setitem__(self, key: int, value: int) -> None:
+        self.keys, self.values = thawed(self.keys), thawed(self.values)
+        if key not in self:
+            self.n += 1
+            if 3 * self.n > 2 * len(self.keys):
+                self._enlarge()
+        at = place(self.keys, key)
+        self.keys[at], self.values[at] = key, value
+
+    def __delitem__(self, key: int) -> None:
+        self.keys, self.values = thawed(self.keys), thawed(self.values)
+        _close(self.keys, self.values, place(self.keys, key))
+        self.n -= 1
+
+    def _enlarge(self) -> None:
+        keys, values = self.keys, self.values
+        self.keys, self.values = _empty(2 * self.n)
+        _fill(self.keys, self.values, keys[keys != NO_KEY], values[keys != NO_KEY])
+
+
+def _empty(n: int) -> tuple[Longs, Ints]:
+    """Room for n keys with a third to spare."""
+    n_places = 1 << (n * 3 // 2 + 4).bit_length()
+    return np.full(n_places, NO_KEY, np.int64), np.zeros(n_places, np.int32)
+
+
+@kernel
+def hashed(key: int, n_places: int) -> int:
+    """The place where the search for a key begins; the number of places is a power of two."""
+    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
+    return np.int64((mixed >> np.uint64(32)) & np.uint64(n_places - 1))
+
+
+@kernel
+def place(keys: Longs, key: int) -> int:
+    """Where the key is, or would be."""
+    at = hashed(key, len(keys))
+    while keys[at] != key and keys[at] != NO_KEY:
+        at = (at + 1) & (len(keys) - 1)
+    return at
+
+
+@kernel
+def _fill(keys: Longs, values: Ints, new_keys: Longs, new_values: Ints) -> None:
+    for i in range(len(new_keys)):
+        at = place(keys, new_keys[i])
+        keys[at] = new_keys[i]
+        values[at] = new_values[i]
+
+
+@kernel
+def _close(keys: Longs, values: Ints, gap: int) -> None:
+    """Take away the key at `gap`, and move up those behind it that could not be found any more."""
+    last = len(keys) - 1
+    at = gap
+    while True:
+        at = (at + 1) & last
+        if keys[at] == NO_KEY:
+            keys[gap] = NO_KEY
+            return
+        home = hashed(keys[at], len(keys))
+        if ((at - home) & last) >= ((at - gap) & last):
+            keys[gap] = keys[at]
+            values[gap] = values[at]
+            gap = at

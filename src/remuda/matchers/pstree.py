@@ -1,0 +1,123 @@
+"""PS-Tree: one dimension cut into disjoint predicate spaces, each a leaf that counts its predicates.
+
+The paper's inner nodes lead from a value to its leaf, element by element. Values here are
+ordinals, so one step leads there: `leaf_of`. A cut lies before an ordinal; it stays as long as a
+predicate begins or ends there. What hangs on leaves belongs to the caller, who is told when a
+leaf splits (both parts then have what it had) and when two merge (both have the same).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remuda.arrays import Ints, frozen
+from remuda.matchers.kernels.growth import thawed
+
+_NO_LEAF = -1
+
+
+@dataclass(slots=True)
+class PSTree:
+    """Predicate spaces: leaf i is `lo[i]` to `hi[i] - 1`, covered by `counter[i]` predicates.
+
+    Dimensions may lie one after the other in one tree: their ends are cuts that stay.
+    """
+
+    leaf_of: Ints
+    uses: Ints  # of the cut before each ordinal; that of an end is one more than its predicates'
+    lo: Ints
+    hi: Ints
+    counter: Ints
+    n_leaves: int
+    free: int = _NO_LEAF  # the first leaf not in use; `hi` leads to the next
+
+    @classmethod
+    def build(cls, ends: Ints, lo: Ints, hi: Ints, times: Ints) -> PSTree:
+        """The tree of predicates `lo` to `hi - 1`, each inserted so many times.
+
+        The ends of all dimensions ascend from 0.
+        """
+        n = int(ends[-1])
+        begun = np.bincount(lo, times, n + 1).astype(np.int32)
+        ended = np.bincount(hi, times, n + 1).astype(np.int32)
+        uses = begun + ended
+        uses[ends] += 1
+        cuts = np.flatnonzero(uses).astype(np.int32)
+        leaf_of = np.cumsum(uses[:-1] > 0, dtype=np.int32) - 1
+        counter = np.cumsum(begun - ended, dtype=np.int32)[cuts[:-1]]
+        parts = frozen((leaf_of, uses, cuts[:-1].copy(), cuts[1:].copy(), counter))
+        return cls(*parts, len(counter))
+
+    @property
+    def nbytes(self) -> int:
+        arrays = (self.leaf_of, self.uses, self.lo, self.hi, self.counter)
+        return sum(array.nbytes for array in arrays)
+
+    def spaces(self) -> list[tuple[int, int, int]]:
+        """All predicate spaces in their order: where each begins and ends, and its counter."""
+        leaves = self.covered(0, len(self.leaf_of))
+        columns = (self.lo[leaves], self.hi[leaves], self.counter[leaves])
+        return list(zip(*(column.tolist() for column in columns), strict=True))
+
+    def covered(self, lo: int, hi: int) -> Ints:
+        """The leaves from `lo` to `hi - 1`, both of which are cuts."""
+        return self.leaf_of[lo:hi][self.uses[lo:hi] > 0]
+
+    def insert(self, lo: int, hi: int, split: Callable[[int, int], None]) -> Ints:
+        """InsertPredicate: the leaves that the predicate covers, one more predicate on each."""
+        self._thaw()
+        for cut in (lo, hi):
+            if self.uses[cut] == 0:
+                split(*self._partition(cut))
+            self.uses[cut] += 1
+        leaves = self.covered(lo, hi)
+        self.counter[leaves] += 1
+        return leaves
+
+    def delete(self, lo: int, hi: int, merged: Callable[[int], None]) -> None:
+        """DeletePredicate: one predicate less on its leaves; spaces that none divides merge."""
+        self._thaw()
+        self.counter[self.covered(lo, hi)] -= 1
+        for cut in (lo, hi):
+            self.uses[cut] -= 1
+            if self.uses[cut] == 0:
+                merged(self._merge(cut))
+
+    def _partition(self, cut: int) -> tuple[int, int]:
+        """Split the space around a cut; the leaf that it was, and the one for its smaller part."""
+        old, new = int(self.leaf_of[cut]), self._new_leaf()
+        lo, hi = self.lo[old], self.hi[old]
+        if cut - lo < hi - cut:
+            self.lo[new], self.hi[new], self.lo[old] = lo, cut, cut
+        else:
+            self.lo[new], self.hi[new], self.hi[old] = cut, hi, cut
+        self.counter[new] = self.counter[old]
+        self.leaf_of[self.lo[new] : self.hi[new]] = new
+        return old, new
+
+    def _merge(self, cut: int) -> int:
+        """Merge the spaces on both sides of a cut; the leaf, of the smaller one, that is gone."""
+        left, right = int(self.leaf_of[cut - 1]), int(self.leaf_of[cut])
+        lo, hi = self.lo[left], self.hi[right]
+        kept, gone = (right, left) if cut - lo < hi - cut else (left, right)
+        self.leaf_of[self.lo[gone] : self.hi[gone]] = kept
+        self.lo[kept], self.hi[kept] = lo, hi
+        self.hi[gone], self.free = self.free, gone
+        return gone
+
+    def _new_leaf(self) -> int:
+        if self.free != _NO_LEAF:
+            new, self.free = self.free, int(self.hi[self.free])
+            return new
+        new, self.n_leaves = self.n_leaves, self.n_leaves + 1
+        self.lo, self.hi = thawed(self.lo, new + 1), thawed(self.hi, new + 1)
+        self.counter = thawed(self.counter, new + 1)
+        return new
+
+    def _thaw(self) -> None:
+        self.leaf_of, self.uses = thawed(self.leaf_of), thawed(self.uses)
+        self.lo, self.hi, self.counter = thawed(self.lo), thawed(self.hi), thawed(self.counter)

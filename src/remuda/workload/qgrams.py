@@ -1,0 +1,177 @@
+"""Text as predicates: q-grams of titles and keywords of queries.
+
+The first is the BE-Tree paper's way with DBLP, the second the PS-Tree paper's with a query log.
+Words are synthetic, of syllables whose letters are drawn by Zipf's law, and so are texts of words.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from remuda.arrays import Ints, Longs, Ragged, starts_of, take_rows
+from remuda.workload.begen import Loosening, chosen_bases, derived, n_bases, taken
+from remuda.workload.columns import EventColumns, Workload, conjunctions, spans
+from remuda.workload.draws import (
+    first_columns,
+    first_occurrences,
+    ranks,
+    sizes_around,
+    within_limits,
+    zipf_weights,
+)
+
+_LETTERS = "etaoinshrdlcumwfgypbvkjxqz"  # the most frequent first
+_VOWELS = np.array([i for i, letter in enumerate(_LETTERS) if letter in "aeiou"])
+_CONSONANTS = np.array([i for i, letter in enumerate(_LETTERS) if letter not in "aeiou"])
+_MAX_SYLLABLES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class QGrams:
+    """The last columns of Table 3: "string" is ['st' = 'r', 'tr' = 'i', 'ri' = 'n', 'in' = 'g'].
+
+    Events are titles and subscriptions derive from them as in BEGen, whose parameters these are.
+    Size 8 from 16 are authors' names, 30 from 43 titles. The sets without a match probability,
+    where each subscription is itself an event, have equal sizes, no spread, the operators MIN and
+    a `match_probability` of 1 / `n_subscriptions`.
+    """
+
+    n_subscriptions: int = 100_000
+    n_events: int = 1_000
+    q: int = 3
+    subscription_size: int = 8
+    event_size: int = 16
+    spread: int = 3
+    n_words: int = 20_000
+    match_probability: float = 0.01
+    loosening: Loosening = Loosening()
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if self.q not in (2, 3, 4):
+            raise ValueError(f"q is 2, 3 or 4, not {self.q}")
+        if not self.spread < self.subscription_size <= self.event_size:
+            raise ValueError(
+                f"subscriptions of {self.subscription_size} ± {self.spread} q-grams "
+                f"do not fit events of {self.event_size}"
+            )
+
+    def draw(self) -> Workload:
+        rng = np.random.default_rng(self.seed)
+        titles = self._titles(rng, n_bases(self.match_probability))
+        sizes = sizes_around(rng, self.subscription_size, self.spread, self.n_subscriptions)
+        names = tuple(map("".join, product(_LETTERS, repeat=self.q - 1)))
+        n_values = np.full(len(names), len(_LETTERS), np.int32)
+        criteria = derived(rng, titles, n_values, sizes, self.loosening, names)
+        rows, dims, values = taken(titles, chosen_bases(rng, len(titles), self.n_events))
+        starts = starts_of(np.bincount(rows, minlength=self.n_events))
+        return Workload(criteria, EventColumns(starts, dims, values))
+
+    def _titles(self, rng: np.random.Generator, n: int) -> EventColumns:
+        """Titles of words, as long as it takes to have the wanted number of q-grams."""
+        words = _vocabulary(rng, self.n_words)
+        sizes = sizes_around(rng, self.event_size, self.spread, n)
+        longest = 4 * (self.event_size + self.spread)  # many q-grams occur again
+        chosen = ranks(rng, zipf_weights(self.n_words, 1.0), n * longest // 2)
+        text = take_rows(words, chosen).items
+        letters = np.resize(text, (n, longest)).astype(np.int64)
+        prefixes = np.zeros((n, longest - self.q + 1), np.int64)
+        for i in range(self.q - 1):
+            prefixes = prefixes * len(_LETTERS) + letters[:, i : i + prefixes.shape[1]]
+        rows = np.repeat(np.arange(n), prefixes.shape[1])
+        return _events(rows, prefixes.ravel(), letters[:, self.q - 1 :].ravel(), sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class Keywords:
+    """The query log of PS-Tree's section 7.1: "boolean" is boo = "lea", "vldb" is vl = "db".
+
+    A keyword of more than six letters gives its first three as the attribute and the next three
+    as the value, a shorter one its halves. Queries are subscriptions, documents are events.
+    About one query in a hundred matches a document.
+    """
+
+    n_queries: int = 100_000
+    n_documents: int = 1_000
+    n_words: int = 100_000
+    query_size: int = 3
+    query_spread: int = 2
+    document_size: int = 90
+    document_spread: int = 30
+    alpha: float = 0.7
+    seed: int = 1
+
+    def draw(self) -> Workload:
+        rng = np.random.default_rng(self.seed)
+        word_dims, word_values, names = _split(_vocabulary(rng, self.n_words))
+        n_values = np.zeros(len(names), np.int32)
+        np.maximum.at(n_values, word_dims, word_values + 1)
+
+        def texts(n: int, size: int, spread: int) -> EventColumns:
+            sizes = sizes_around(rng, size, spread, n)
+            rows = np.repeat(np.arange(n), 2 * (size + spread))  # attributes occur again
+            chosen = ranks(rng, zipf_weights(self.n_words, self.alpha), len(rows))
+            return _events(rows, word_dims[chosen], word_values[chosen], sizes)
+
+        queries = texts(self.n_queries, self.query_size, self.query_spread)
+        documents = texts(self.n_documents, self.document_size, self.document_spread)
+        value, none = queries.values.astype(np.int64), np.empty(0, np.int64)
+        criteria = conjunctions(
+            n_values,
+            queries.starts,
+            queries.dims,
+            np.zeros(len(value), np.bool_),
+            spans(value, value, none, none),
+            names=names,
+        )
+        return Workload(criteria, documents)
+
+
+def _vocabulary(rng: np.random.Generator, n: int) -> Ragged:
+    """Words as rows of letters: one to four syllables, some closed by a consonant."""
+    shape = (n, _MAX_SYLLABLES)
+    size = n * _MAX_SYLLABLES
+    consonants = zipf_weights(len(_CONSONANTS), 0.8)
+    letters = np.stack(
+        [
+            _CONSONANTS[ranks(rng, consonants, size)].reshape(shape),
+            _VOWELS[ranks(rng, zipf_weights(len(_VOWELS), 0.8), size)].reshape(shape),
+            _CONSONANTS[ranks(rng, consonants, size)].reshape(shape),
+        ],
+        axis=2,
+    )
+    spoken = np.repeat(first_columns(rng.integers(1, _MAX_SYLLABLES + 1, n), shape[1]), 3, axis=1)
+    spoken = spoken.reshape(letters.shape)
+    spoken[:, :, 2] &= rng.random(shape) < 0.4
+    return Ragged(starts_of(spoken.sum(axis=(1, 2))), letters[spoken].astype(np.int32))
+
+
+def _split(words: Ragged) -> tuple[Ints, Ints, tuple[str, ...]]:
+    """The attribute and the value of each word, and the names of the attributes."""
+    texts = [
+        "".join(_LETTERS[letter] for letter in words.row(i)) for i in range(len(words.starts) - 1)
+    ]
+    cuts = [3 if len(text) > 6 else (len(text) + 1) // 2 for text in texts]
+    pairs = [(text[:cut], text[cut : 2 * cut]) for text, cut in zip(texts, cuts, strict=True)]
+    names = tuple(sorted({name for name, _ in pairs}))
+    values: dict[str, dict[str, int]] = {name: {} for name in names}
+    numbers = [values[name].setdefault(value, len(values[name])) for name, value in pairs]
+    dims = {name: dim for dim, name in enumerate(names)}
+    return (
+        np.array([dims[name] for name, _ in pairs], np.int32),
+        np.array(numbers, np.int32),
+        names,
+    )
+
+
+def _events(rows: Longs, dims: np.ndarray, values: np.ndarray, sizes: Longs) -> EventColumns:
+    """The first `sizes[i]` distinct dimensions of row i, ascending."""
+    kept = np.flatnonzero(first_occurrences(rows, dims))
+    kept = kept[within_limits(rows[kept], sizes)]
+    rows, dims, values = rows[kept], dims[kept], values[kept]
+    order = np.lexsort((dims, rows))
+    starts = starts_of(np.bincount(rows, minlength=len(sizes)))
+    return EventColumns(starts, dims[order].astype(np.int32), values[order].astype(np.int32))
