@@ -13,7 +13,7 @@ from remuda.errors import (
     RemudaError,
     StorageError,
 )
-from remuda.index.index import Index
+from remuda.index.index import Index, load
 from remuda.index.matches import Match, Matches
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
@@ -44,5 +44,6 @@ __all__ = [
     "RemudaError",
     "StorageError",
     "attr",
+    "load",
     "parse",
 ]

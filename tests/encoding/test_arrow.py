@@ -63,7 +63,7 @@ def rows_of(table: pa.Table) -> list[dict[str, object]]:
     ),
 )
 def test_columns_and_objects_give_the_same_spaces(criteria, columns) -> None:
-    encoder = Encoder(plan(criteria).vocabulary)
+    encoder = Encoder(plan(criteria)[1])
     table = table_of(columns) if columns else pa.table({"z": pa.array([1, 2])})
     by_column = arrow.encode(encoder, table, NOW)
     by_row = encoder.encode(rows_of(table), NOW)
@@ -77,7 +77,7 @@ def test_columns_and_objects_give_the_same_spaces(criteria, columns) -> None:
 @pytest.mark.parametrize("column", COLUMNS)
 def test_paths_walk_columns_as_they_walk_objects(path: str, column: str) -> None:
     criteria = [attr(path).exists(), attr(path).isin(1, 2, "a"), attr(path).size() >= 2]
-    encoder = Encoder(plan(criteria).vocabulary)
+    encoder = Encoder(plan(criteria)[1])
     table = table_of({"c": column})
     by_column = arrow.encode(encoder, table, NOW)
     by_row = encoder.encode(rows_of(table), NOW)
@@ -86,7 +86,7 @@ def test_paths_walk_columns_as_they_walk_objects(path: str, column: str) -> None
 
 
 def test_slices_and_chunks_are_read_where_they_are() -> None:
-    encoder = Encoder(plan([attr("a").isin(2, 3), attr("b").subset("a", "b")]).vocabulary)
+    encoder = Encoder(plan([attr("a").isin(2, 3), attr("b").subset("a", "b")])[1])
     table = table_of({"a": "numbers", "b": "strings"})
     chunked = pa.concat_tables([table.slice(1, 2), table.slice(3)])
     for part in (table.slice(2, 3), chunked, table.to_batches()[0].slice(1)):

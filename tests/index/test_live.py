@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
-from strategies import NOW, events, expressions
 
 from remuda.errors import CriterionNotFound, DuplicateCriterion
 from remuda.index import index as module
-from remuda.index.index import Index
+from remuda.index.index import Index, load
 from remuda.language.criterion import Criterion
+from strategies import NOW, events, expressions
 
 ids = st.sampled_from([f"c{i}" for i in range(12)])
 
@@ -25,6 +28,11 @@ class LiveIndex(RuleBasedStateMachine):
         criteria = [Criterion(f"c{i}", one) for i, one in enumerate(start)]
         self.model = {one.id: one for one in criteria}
         self.index = Index.build(criteria, matcher="scan")
+        self.directory = TemporaryDirectory()
+        self.home = Path(self.directory.name) / "index"
+
+    def teardown(self) -> None:
+        self.directory.cleanup()
 
     @rule(id=ids, expression=expressions)
     def add(self, id, expression) -> None:
@@ -53,6 +61,11 @@ class LiveIndex(RuleBasedStateMachine):
     def merge(self) -> None:
         self.index.merge()
 
+    @rule()
+    def save_and_load(self) -> None:
+        self.index.save(self.home)
+        self.index = load(self.home)
+
     @rule(event=events)
     def match(self, event) -> None:
         expected = [one.id for one in self.model.values() if one.holds(event, now=NOW)]
@@ -66,11 +79,11 @@ class LiveIndex(RuleBasedStateMachine):
         found = self.index.match_many(batch, now=NOW)
         assert [found.ids(i) for i in range(len(found))] == held
         assert self.index.count_many(batch, now=NOW).tolist() == [len(row) for row in held]
-        reach = [sum(id in row for row in held) for id in self.model]
+        reach = [sum(name in row for row in held) for name in self.model]
         assert self.index.reach(batch, now=NOW).tolist() == reach
         for event in batch:
             scored = [(one.score(event, now=NOW), one.id) for one in self.model.values()]
-            best = sorted((-s, id) for s, id in scored if s is not None)[:n]
+            best = sorted((-score, name) for score, name in scored if score is not None)[:n]
             assert [(-m.score, m.id) for m in self.index.top(event, n, now=NOW)] == best
 
     @invariant()

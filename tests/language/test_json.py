@@ -263,9 +263,9 @@ FORMS: dict[str, tuple[Json, Expression]] = {
             "criterias": [{"form": "CNF", "id": "inner", "disjunctions": [ANY]}],
             "predicates": [written("c")],
         },
-        Or(C, And(Or(A, B))),
+        Or(C, Or(A, B)),
     ),
-    "unf of predicates": ({"form": "UNF", "type": "AND", "predicates": [written("a")]}, And(A)),
+    "unf of predicates": ({"form": "UNF", "type": "AND", "predicates": [written("a")]}, A),
     "dnf of nothing": ({"form": "DNF", "conjunctions": []}, And()),
     "cnf of nothing": ({"form": "CNF", "disjunctions": []}, And()),
     "unf all of nothing": (
@@ -275,15 +275,15 @@ FORMS: dict[str, tuple[Json, Expression]] = {
     "unf any of nothing": ({"form": "UNF", "type": "OR", "criterias": [], "predicates": []}, And()),
     "nothing inside a unf": (
         {"form": "UNF", "type": "OR", "criterias": [{"form": "DNF", "conjunctions": []}]},
-        Or(And()),
+        And(),
     ),
     "empty conjunction": (
         {"form": "DNF", "conjunctions": [{"type": "AND", "predicates": []}]},
-        Or(And()),
+        And(),
     ),
     "empty disjunction": (
         {"form": "CNF", "disjunctions": [{"type": "OR", "predicates": []}]},
-        And(Or()),
+        Or(),
     ),
 }
 
@@ -295,7 +295,7 @@ def test_reads_form(source: Json, expression: Expression) -> None:
 
 def test_reads_mappings_text_and_bytes_alike() -> None:
     source = dnf(written("a", weight=2), tags=["t", "u", "t"])
-    expected = Criterion("x", Or(And(A.with_weight(2))), frozenset({"t", "u"}))
+    expected = Criterion("x", A.with_weight(2), frozenset({"t", "u"}))
     text = json.dumps(source)
     sources: tuple[Any, ...] = (source, MappingProxyType(source), text, text.encode())
     assert [Criterion.from_json(one) for one in sources] == [expected] * 4

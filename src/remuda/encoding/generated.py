@@ -1,4 +1,4 @@
-"""Generated workloads in encoded form, without a Python loop: value v is the present space v + 1."""
+"""Generated workloads in encoded form: value v is the present space v + 1 of its dimension."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _clauses_of(columns: Columns, criteria: Bools) -> Ragged:
 
 
 def _space_starts(columns: Columns) -> Ints:
-    return frozen(starts_of(columns.n_values.astype(np.int64) + 1).astype(np.int32))  # type: ignore[no-any-return]
+    return frozen(starts_of(columns.n_values.astype(np.int64) + 1).astype(np.int32))
 
 
 def _all_clauses(columns: Columns) -> ClauseTable:
@@ -108,6 +108,6 @@ def _predicates(
     span_hi[starts[1:][negated] - 1] = last[negated]
     kept = span_lo < span_hi
     span_starts = starts_of(kept)[starts].astype(np.int32)
-    return frozen(  # type: ignore[no-any-return]
+    return frozen(
         Predicates(dim, negated & ~strong, negated, span_starts, span_lo[kept], span_hi[kept])
     )

@@ -135,6 +135,11 @@ class Vocabulary:
     space_starts: Ints
     predicates: Predicates
 
+    @property
+    def attributes(self) -> tuple[Attribute, ...]:
+        """The attributes of the dimensions, each once."""
+        return tuple(dict.fromkeys(dimension.attribute for dimension in self.dimensions))
+
     @classmethod
     def of(cls, pool: LiteralPool) -> Vocabulary:
         dimensions, dims = _by_attribute(pool)

@@ -47,14 +47,12 @@ class Programs(NamedTuple):
 class Plan:
     """Criteria in numbers: clauses for matchers, who owns them, and programs."""
 
-    vocabulary: Vocabulary
     conjunctions: ClauseTable
     owners: Ragged
     cnf: CnfTable
     cnf_owners: Ragged
     checked: Bools  # criteria whose clauses are only necessary
     programs: Programs
-    attributes: tuple[Attribute, ...]
     simple: bool  # no criterion has two clauses: nothing can be found twice
 
     @property
@@ -72,7 +70,7 @@ def plan(
     *,
     prefer_cnf: bool = False,
     scalars: Collection[Attribute] = (),
-) -> Plan:
+) -> tuple[Plan, Vocabulary]:
     """Encode the expressions; criterion i is the i-th of them."""
     planner = _Planner(prefer_cnf, scalars)
     for expression in expressions:
@@ -186,27 +184,25 @@ class _Planner:
         self.codes.append(leaf)
         return literal
 
-    def finish(self) -> Plan:
+    def finish(self) -> tuple[Plan, Vocabulary]:
         vocabulary = Vocabulary.of(self.pool)
-        attributes = tuple(dict.fromkeys(test.attribute for test in self.pool.tests))
         disjunctions = self._table(vocabulary, self.disjunctions)
-        return Plan(
-            vocabulary,
+        made = Plan(
             self._table(vocabulary, self.conjunctions),
             ragged(self.conjunctions.owners),
             CnfTable(ragged(self.cnf_rows.rows), disjunctions),
             ragged(self.cnf_rows.owners),
             frozen(np.array(self.checked, np.bool_)),
-            self._programs(vocabulary, attributes),
-            attributes,
+            self._programs(vocabulary),
             self.simple,
         )
+        return made, vocabulary
 
     def _table(self, vocabulary: Vocabulary, clauses: _Clauses) -> ClauseTable:
         return ClauseTable(vocabulary.space_starts, vocabulary.predicates, ragged(clauses.rows))
 
-    def _programs(self, vocabulary: Vocabulary, attributes: Sequence[Attribute]) -> Programs:
-        position = {attribute: i for i, attribute in enumerate(attributes)}
+    def _programs(self, vocabulary: Vocabulary) -> Programs:
+        position = {attribute: i for i, attribute in enumerate(vocabulary.attributes)}
         leaves = self.leaf_predicates
         values = [
             _value_spaces(vocabulary, literal, leaf)

@@ -37,14 +37,24 @@ class ValueSpaces:
         cuts: dict[Kind, set[Cut]] = {}
         for condition in conditions:
             _collect(condition, points, cuts)
+        self._set(points, {kind: sorted(cuts[kind]) for kind in Kind if kind in cuts})
+
+    def _set(self, points: Iterable[Hashable], cuts: dict[Kind, list[Cut]]) -> None:
         self.points = {point: OTHER + 1 + i for i, point in enumerate(points)}
-        self.cuts = {kind: sorted(cuts[kind]) for kind in Kind if kind in cuts}
+        self.cuts = cuts
         self.first: dict[Kind, int] = {}
         n = OTHER + len(self.points)
         for kind, found in self.cuts.items():
             self.first[kind] = n + 1
             n += len(found) + 1
         self.n_present = n
+
+    @classmethod
+    def restored(cls, points: Iterable[Hashable], cuts: dict[Kind, list[Cut]]) -> ValueSpaces:
+        """The partition with these points and cuts, in order."""
+        made = cls(())
+        made._set(points, cuts)
+        return made
 
     def of(self, value: Any) -> int:
         """The space of a present value that is no list (or an element of one)."""
@@ -100,9 +110,19 @@ class VersionSpaces:
 
     def __init__(self, conditions: Iterable[Version]) -> None:
         cuts = {self._cut(condition) for condition in conditions}
-        by_order = sorted(cuts, key=lambda cut: (version_key(cut[0]), cut[1]))
-        self.cuts = [(version_key(base), side) for base, side in by_order]
+        self._set(sorted(cuts, key=lambda cut: (version_key(cut[0]), cut[1])))
+
+    def _set(self, bases: list[tuple[str, int]]) -> None:
+        self.bases = bases
+        self.cuts = [(version_key(base), side) for base, side in bases]
         self.n_present = OTHER + len(self.cuts) + 1
+
+    @classmethod
+    def restored(cls, bases: Iterable[tuple[str, int]]) -> VersionSpaces:
+        """The partition with these cuts, in order."""
+        made = cls(())
+        made._set([(base, side) for base, side in bases])
+        return made
 
     def of(self, value: Any) -> int:
         """The space of a present value that is no list."""

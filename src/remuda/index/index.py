@@ -11,6 +11,8 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from remuda.arrays import Longs, frozen
 from remuda.encoding import arrow
 from remuda.encoding.table import EventBatch
 from remuda.errors import CriterionNotFound, DuplicateCriterion
+from remuda.index import storage
 from remuda.index.found import Found
 from remuda.index.matches import Match, Matches
 from remuda.index.roster import Roster
@@ -150,7 +153,8 @@ class Index:
             counts.append(np.concatenate([np.empty(0, np.int64), *own]))
         if len(counts) == 1:
             return np.zeros(_n_rows(events), np.int64)
-        return np.sum(counts[1:], axis=0, dtype=np.int64)
+        total: Longs = np.sum(counts[1:], axis=0, dtype=np.int64)
+        return total
 
     def reach(self, events: Any, *, now: Now = None) -> Longs:
         """How many of the events each criterion holds for, in insertion order."""
@@ -177,11 +181,19 @@ class Index:
             "tail": len(state.tail),
             "tombstones": sum(len(part.roster) - len(part) for part in state.parts),
             "clauses": sum(one.conjunctions.n_clauses + one.cnf.table.n_clauses for one in plans),
-            "dimensions": len({d for one in plans for d in one.vocabulary.dimensions}),
+            "dimensions": sum(one.conjunctions.n_dims for one in plans),
             "spaces": sum(one.conjunctions.n_spaces for one in plans),
             "bytes": sum(part.segment.nbytes for part in state.parts),
             "matcher": self.matcher,
         }
+
+    def save(self, path: str | PathLike[str]) -> str:
+        """Write a new version into the directory; only what changed is written. Its name."""
+        with self._writing:
+            self._state = replace(self._state, parts=self._parts(self._state), tail=())
+            state = self._state
+        facts = {"matcher": self.matcher, "scalars": sorted(map(str, self.scalars))}
+        return storage.save(state, facts, Path(path))
 
     def merge(self) -> None:
         """Make one segment of all there is, and wait for it."""
@@ -264,6 +276,14 @@ class Index:
             answers.append(replace(own, rows=own.rows + np.int32(start)))
             start += len(part.roster)
         return Found.side_by_side(answers, _n_rows(events))
+
+
+def load(path: str | PathLike[str], *, version: str | None = None) -> Index:
+    """Open a saved index, by default its newest version; its arrays are memory-mapped."""
+    state, facts = storage.load(Path(path), version)
+    index = Index(matcher=facts["matcher"], scalars=facts["scalars"])
+    index._state = state
+    return index
 
 
 def _batches(part: Part, events: Any, now: Now) -> Iterator[EventBatch]:

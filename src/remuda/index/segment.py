@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from remuda.arrays import Bools, Floats, Ints, Longs, frozen
 from remuda.encoding.encoder import Encoder
+from remuda.encoding.literals import Vocabulary
 from remuda.encoding.plan import Plan, plan
 from remuda.encoding.table import EventBatch
 from remuda.index.found import Found
@@ -25,6 +26,27 @@ from remuda.model.expressions import Expression
 _OWN_CNF = frozenset({"scan", "pscan", "kindex"})  # matchers with a CNF algorithm of their own
 
 
+@dataclass(slots=True)
+class Lazy:
+    """A vocabulary that is read when it is first needed, and the encoder over it."""
+
+    read: Callable[[], Vocabulary]
+    _encoder: Encoder | None = None
+    _vocabulary: Vocabulary | None = None
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        if self._vocabulary is None:
+            self._vocabulary = self.read()
+        return self._vocabulary
+
+    @property
+    def encoder(self) -> Encoder:
+        if self._encoder is None:  # two threads may both make one: they are the same
+            self._encoder = Encoder(self.vocabulary)
+        return self._encoder
+
+
 @dataclass(frozen=True, slots=True)
 class Segment:
     """Criteria 0 to n - 1, planned, encoded and arranged; never changed."""
@@ -32,8 +54,9 @@ class Segment:
     plan: Plan
     matcher: Matcher
     cnf: CnfMatcher
-    encoder: Encoder
+    words: Lazy
     dim_of_space: Ints
+    home: str | None = None  # the directory that it is saved in
     _scratch: threading.local = field(default_factory=threading.local, repr=False)
 
     @classmethod
@@ -44,14 +67,18 @@ class Segment:
         matcher: str,
         scalars: Collection[Attribute] = (),
     ) -> Segment:
-        made = plan(expressions, prefer_cnf=matcher in _OWN_CNF, scalars=scalars)
+        made, vocabulary = plan(expressions, prefer_cnf=matcher in _OWN_CNF, scalars=scalars)
         return cls(
             made,
             conjunction_matcher(matcher).build(made.conjunctions),
             cnf_matcher(matcher).build(made.cnf),
-            Encoder(made.vocabulary),
+            Lazy(lambda: vocabulary),
             frozen(made.conjunctions.dim_of_space()),
         )
+
+    @property
+    def encoder(self) -> Encoder:
+        return self.words.encoder
 
     def match(self, events: EventBatch) -> Hits:
         """The criteria that each event satisfies, each once, in any order."""
@@ -69,11 +96,13 @@ class Segment:
 
     def scores(self, events: EventBatch, found: Hits, weights: Mapping[Attribute, float]) -> Floats:
         """The score of each criterion that was found, in the order of `found.rows`."""
-        by_attribute = [weights.get(attribute, 1.0) for attribute in self.plan.attributes]
+        by_attribute = [
+            weights.get(attribute, 1.0) for attribute in self.words.vocabulary.attributes
+        ]
         scores: Floats = _scores(
             found.starts, found.rows, events.starts, events.spaces, self.dim_of_space,
-            len(self.plan.vocabulary.dimensions), np.array(by_attribute, np.float64),
-            *self.plan.programs, *self.plan.vocabulary.predicates,
+            self.plan.conjunctions.n_dims, np.array(by_attribute, np.float64),
+            *self.plan.programs, *self.plan.conjunctions.predicates,
         )  # fmt: skip
         return scores
 
@@ -84,8 +113,8 @@ class Segment:
         if made.checked.any():
             starts, rows = _check(
                 starts, rows, made.checked, events.starts, events.spaces, self.dim_of_space,
-                len(made.vocabulary.dimensions), np.ones(len(made.attributes)),
-                *made.programs, *made.vocabulary.predicates,
+                made.conjunctions.n_dims, np.ones(made.conjunctions.n_dims),
+                *made.programs, *made.conjunctions.predicates,
             )  # fmt: skip
         return Hits(starts, rows, hits.candidates)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, get_args
 
 import msgspec
@@ -11,8 +11,10 @@ import msgspec
 from remuda.errors import InvalidCriterion
 from remuda.language import json_mustang, json_writing
 from remuda.language.json_structs import Detail, Form, PreOperation
+from remuda.language.json_structs import Predicate as WrittenPredicate
+from remuda.language.json_values import Nested, typed, value_of
 from remuda.model.calendars import Extract
-from remuda.model.expressions import Expression, Polarity
+from remuda.model.expressions import Expression, Polarity, Predicate
 
 
 class _Named(msgspec.Struct):
@@ -51,6 +53,36 @@ def write(
     if mustang:
         json_mustang.check(written)
     return written
+
+
+def encode(document: Any) -> bytes:
+    """The text of a JSON document."""
+    return msgspec.json.encode(document)
+
+
+def decode(text: bytes | memoryview) -> Any:
+    """What `encode` wrote."""
+    return msgspec.json.decode(text)
+
+
+def write_predicate(predicate: Predicate) -> dict[str, Any]:
+    """One predicate by itself."""
+    return json_writing.predicate(predicate)
+
+
+def read_predicate(document: Mapping[str, Any]) -> Predicate:
+    """What `write_predicate` wrote."""
+    return msgspec.convert(document, WrittenPredicate).expression()
+
+
+def write_values(values: Iterable[Any]) -> list[Any]:
+    """Values of any kind, those that JSON lacks under their type."""
+    return [typed(value) for value in values]
+
+
+def read_values(documents: Iterable[Any]) -> list[Any]:
+    """What `write_values` wrote."""
+    return [value_of(msgspec.convert(one, Nested)) for one in documents]
 
 
 def _decode(source: Mapping[str, Any] | str | bytes) -> Form:

@@ -261,7 +261,7 @@ class Predicate(_Strict):
     pre_operation: PreOperation | None = None
     value_weights: list[ValueWeight] = []
 
-    def expression(self) -> Expression:
+    def expression(self) -> ModelPredicate:
         place = "lhs"
         try:
             attribute = Attribute.parse(self.lhs)
@@ -300,7 +300,8 @@ class Conjunction(_Strict):
     predicates: list[Predicate]
 
     def expression(self) -> Expression:
-        return And(*_each(Predicate.expression, self.predicates, "predicates"))
+        parts = _each(Predicate.expression, self.predicates, "predicates")
+        return parts[0] if len(parts) == 1 else And(*parts)
 
 
 class Disjunction(_Strict):
@@ -308,7 +309,8 @@ class Disjunction(_Strict):
     predicates: list[Predicate]
 
     def expression(self) -> Expression:
-        return Or(*_each(Predicate.expression, self.predicates, "predicates"))
+        parts = _each(Predicate.expression, self.predicates, "predicates")
+        return parts[0] if len(parts) == 1 else Or(*parts)
 
 
 class _Form(_Strict, tag_field="form"):
@@ -321,14 +323,14 @@ class Dnf(_Form, tag="DNF", kw_only=True):
 
     def expression(self) -> Expression:
         parts = _each(Conjunction.expression, self.conjunctions, "conjunctions")
-        return Or(*parts) if parts else And()
+        return _joined(Or, parts)
 
 
 class Cnf(_Form, tag="CNF", kw_only=True):
     disjunctions: list[Disjunction]
 
     def expression(self) -> Expression:
-        return And(*_each(Disjunction.expression, self.disjunctions, "disjunctions"))
+        return _joined(And, _each(Disjunction.expression, self.disjunctions, "disjunctions"))
 
 
 class Unf(_Form, tag="UNF", kw_only=True):
@@ -341,12 +343,20 @@ class Unf(_Form, tag="UNF", kw_only=True):
     def expression(self) -> Expression:
         if self.predicates is None and self.criterias is None:
             raise InvalidCriterion("a UNF needs predicates, or criterias")
-        parts = _each(Predicate.expression, self.predicates or (), "predicates")
+        parts: list[Expression] = []
+        parts += _each(Predicate.expression, self.predicates or (), "predicates")
         parts += _each(_nested, self.criterias or (), "criterias")
-        return Or(*parts) if parts and self.type == "OR" else And(*parts)
+        return _joined(Or if self.type == "OR" else And, parts)
 
 
 Form = Dnf | Cnf | Unf
+
+
+def _joined(junction: type[And | Or], parts: list[Expression]) -> Expression:
+    """The parts of a form under its junction; one stands for itself, none is always true."""
+    if len(parts) == 1:
+        return parts[0]
+    return junction(*parts) if parts else And()
 
 
 def _nested(form: Form) -> Expression:

@@ -55,7 +55,7 @@ def criterion(id: str, expression: Expression, tags: frozenset[str]) -> Json:
         n_parts += len(nested)
         pending.extend(zip(parts, names, nested, strict=True))
         target |= {"form": "UNF", "id": name, "type": "AND" if isinstance(node, And) else "OR"}
-        target |= {"predicates": [_predicate(leaf) for leaf in leaves], "criterias": parts}
+        target |= {"predicates": [predicate(leaf) for leaf in leaves], "criterias": parts}
     if tags:
         root["tags"] = sorted(tags)
     return root
@@ -86,7 +86,7 @@ def _cnf(clauses: list[tuple[Predicate, ...]]) -> tuple[str, Json]:
 
 
 def _clause(type: str, predicates: tuple[Predicate, ...]) -> Json:
-    return {"type": type, "predicates": [_predicate(predicate) for predicate in predicates]}
+    return {"type": type, "predicates": [predicate(one) for one in predicates]}
 
 
 def _predicates(parts: tuple[Expression, ...]) -> tuple[Predicate, ...] | None:
@@ -109,7 +109,8 @@ def _split(parts: tuple[Expression, ...]) -> tuple[list[Predicate], tuple[Expres
     return leaves, parts[len(leaves) :]
 
 
-def _predicate(predicate: Predicate) -> Json:
+def predicate(predicate: Predicate) -> Json:
+    """One predicate."""
     path = str(predicate.attribute)
     try:
         written: Json = {

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-import re
 import struct
 from collections.abc import Callable
-from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
-from decimal import Decimal
+from datetime import date, datetime
+from decimal import Decimal, DecimalException
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from sqlglot import exp
 
+from remuda.language.moments import read_date, read_timestamp
 from remuda.language.nodes import Refused, arguments, bare, function
+
+_LONG = 4000  # digits; Python's int() refuses to read some more
 
 
 def is_literal(node: exp.Expr) -> bool:
@@ -53,7 +54,7 @@ def _plain(node: exp.Expr) -> Any:
     spelt: str = node.this
     if node.args["is_string"]:
         return spelt
-    if spelt.isdecimal() and len(spelt) < 4000:  # beyond, Python's int() refuses
+    if spelt.isdecimal() and len(spelt) < _LONG:
         return int(spelt)
     return _double(spelt, node) if "e" in spelt.lower() else Decimal(spelt)
 
@@ -61,7 +62,7 @@ def _plain(node: exp.Expr) -> Any:
 def _double(spelt: str, node: exp.Expr) -> float:
     number = float(spelt)
     if math.isinf(number):
-        raise Refused(f"{spelt} is too large for a double; write {spelt}BD", node)
+        raise Refused(f"{spelt} is too large for a double; {spelt}BD is a decimal", node)
     return number
 
 
@@ -69,111 +70,72 @@ def _negative(node: exp.Expr) -> Any:
     number = literal(node.this)
     if type(number) not in (int, float, Decimal):
         raise Refused("only a number can be negative", node)
+    # minus would round a decimal to the digits of Python's context
     return number.copy_negate() if type(number) is Decimal else -number
 
 
+# Typed literals: DATE '...', 5L, 1.5D, CAST('...' AS DATE)
+
+
 def _cast(node: exp.Expr) -> Any:
-    """A typed literal: DATE '...', 5L, 1.5D, or CAST of a literal; nothing else is cast."""
     inner, kind = bare(node.this), node.args["to"]
-    spelt = inner.this if type(inner) is exp.Literal else None
-    if spelt is None:
+    if type(inner) is not exp.Literal:
         raise Refused("only literals can be cast", node)
-    if inner.args["is_string"]:
-        read = _FROM_TEXT.get(kind.this)
-        if read is not None:
-            return read(spelt, node)
-    elif kind.this in _BITS:
-        return _sized(inner, _BITS[kind.this])
-    elif kind.this is exp.DType.DOUBLE:
-        return _double(spelt, inner)
-    elif kind.this is exp.DType.FLOAT:
-        return _single(inner)
-    raise Refused(f"this literal cannot be cast to {kind.sql().lower()}", node)
+    readers = _FROM_TEXT if inner.args["is_string"] else _FROM_NUMBER
+    read = readers.get(kind.this)
+    if read is None:
+        raise Refused(f"this literal cannot be cast to {kind.sql().lower()}", node)
+    return read(inner.this, node)
 
 
-def _sized(node: exp.Expr, bits: int) -> int:
-    number = _plain(node)
-    if type(number) is not int or number > 2 ** (bits - 1):
-        raise Refused(f"{node.this} is no integer of {bits} bits", node)
-    return number
+def _sized(bits: int) -> Callable[[str, exp.Expr], int]:
+    def read(spelt: str, node: exp.Expr) -> int:
+        if not spelt.isdecimal() or len(spelt) > _LONG or int(spelt) > 2 ** (bits - 1):
+            raise Refused(f"{spelt} is no integer of {bits} bits", node)
+        return int(spelt)
+
+    return read
 
 
-def _single(node: exp.Expr) -> float:
+def _single(spelt: str, node: exp.Expr) -> float:
     try:
-        return float(struct.unpack("f", struct.pack("f", float(node.this)))[0])
+        return float(struct.unpack("f", struct.pack("f", float(spelt)))[0])
     except OverflowError:
-        raise Refused(f"{node.this} is too large for a float", node) from None
+        raise Refused(f"{spelt} is too large for a float", node) from None
 
 
 def _decimal(spelt: str, node: exp.Expr) -> Decimal:
-    """A decimal that its type holds exactly; Spark would round others."""
+    """A decimal that its type holds as it is; Spark would round any other."""
     sizes = [int(size.name) for size in node.args["to"].expressions]
     try:
         number = Decimal(spelt)
-        digits, scale = sizes if len(sizes) == 2 else (sizes[0], 0)
-        fits = number.is_finite() and (
-            not number
-            or (number.adjusted() < digits - scale and -_exponent(number) <= scale)
-        )
-    except (ArithmeticError, IndexError):
-        fits = False
-    if not fits:
-        raise Refused(f"{spelt!r} does not fit its decimal type", node)
+    except DecimalException:
+        number = Decimal("NaN")
+    if len(sizes) != 2 or not number.is_finite() or not _fits(number, *sizes):
+        raise Refused(f"{spelt!r} does not fit its type, decimal{tuple(sizes)}", node)
     return number
 
 
-def _exponent(number: Decimal) -> int:
-    """The exponent of the last digit that is not 0."""
+def _fits(number: Decimal, precision: int, scale: int) -> bool:
     _, digits, exponent = number.as_tuple()
     zeros = len(digits) - len("".join(map(str, digits)).rstrip("0"))
-    return int(exponent) + zeros
-
-
-_MOMENT = re.compile(
-    r"""\s*(?P<year>\d{4})(?:-(?P<month>\d\d?)(?:-(?P<day>\d\d?)
-    (?P<clock>[ T](?P<hour>\d\d?):(?P<minute>\d\d?)(?::(?P<second>\d\d?)(?:\.(?P<fraction>\d+))?)?
-    \s*(?P<zone>\S+)?)?)?)?\s*""",
-    re.VERBOSE | re.ASCII,
-)
-_OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(\d\d?)(?::(\d\d))?", re.ASCII)
+    return not number or (
+        number.adjusted() < precision - scale and -(int(exponent) + zeros) <= scale
+    )
 
 
 def _date(spelt: str, node: exp.Expr) -> date:
-    found = _MOMENT.fullmatch(spelt)
-    try:
-        if found is None or found["clock"]:
-            raise ValueError(spelt)
-        return date(*(int(found[part] or 1) for part in ("year", "month", "day")))
-    except ValueError:
-        raise Refused(f"{spelt!r} is no date such as 2024-02-29", node) from None
+    found = read_date(spelt)
+    if found is None:
+        raise Refused(f"{spelt!r} is no date such as 2024-02-29", node)
+    return found
 
 
 def _timestamp(spelt: str, node: exp.Expr) -> datetime:
-    """An instant; one without a zone is in UTC."""
-    found = _MOMENT.fullmatch(spelt)
-    try:
-        if found is None:
-            raise ValueError(spelt)
-        day = (int(found[part] or 1) for part in ("year", "month", "day"))
-        clock = (int(found[part] or 0) for part in ("hour", "minute", "second"))
-        fraction = (found["fraction"] or "").rstrip("0")
-        if len(fraction) > 6:
-            raise Refused("timestamps are no finer than microseconds", node)
-        microsecond = int(fraction.ljust(6, "0"))
-        return datetime(*day, *clock, microsecond, _zone(found["zone"])).astimezone(UTC)
-    except (OverflowError, OSError, ValueError):
-        reason = f"{spelt!r} is no timestamp such as 2024-02-29 12:30:00"
-        raise Refused(reason, node) from None
-
-
-def _zone(name: str | None) -> tzinfo:
-    if name in (None, "Z", "UTC"):
-        return UTC
-    offset = _OFFSET.fullmatch(name or "")
-    if offset is None:
-        return ZoneInfo(name or "")
-    span = timedelta(hours=int(offset[2]), minutes=int(offset[3] or 0))
-    return timezone(-span if offset[1] == "-" else span)
+    found = read_timestamp(spelt)
+    if found is None:
+        raise Refused(f"{spelt!r} is no timestamp such as 2024-02-29 12:30:00.000001", node)
+    return found
 
 
 _FROM_TEXT: dict[object, Callable[[str, exp.Expr], Any]] = {
@@ -184,20 +146,24 @@ _FROM_TEXT: dict[object, Callable[[str, exp.Expr], Any]] = {
     exp.DType.TIMESTAMPNTZ: _timestamp,
     exp.DType.TIMESTAMPTZ: _timestamp,
 }
-_BITS: dict[object, int] = {
-    exp.DType.TINYINT: 8,
-    exp.DType.SMALLINT: 16,
-    exp.DType.INT: 32,
-    exp.DType.BIGINT: 64,
+_FROM_NUMBER: dict[object, Callable[[str, exp.Expr], Any]] = {
+    exp.DType.TINYINT: _sized(8),
+    exp.DType.SMALLINT: _sized(16),
+    exp.DType.INT: _sized(32),
+    exp.DType.BIGINT: _sized(64),
+    exp.DType.DOUBLE: _double,
+    exp.DType.FLOAT: _single,
 }
-_NO_NUMBERS = {"infinity": math.inf, "-infinity": -math.inf, "nan": math.nan}
+
+
+# Functions that spell values which SQL has no literals for
 
 
 def _no_number(node: exp.Expr) -> float:
     (name,) = arguments(node, 1)
-    number = _NO_NUMBERS.get(text(name).lower())
+    number = {"infinity": math.inf, "-infinity": -math.inf, "nan": math.nan}.get(text(name).lower())
     if number is None:
-        raise Refused("double() is for 'Infinity', '-Infinity' and 'NaN'", name)
+        raise Refused("double() is for 'Infinity', '-Infinity' and 'NaN' alone", name)
     return number
 
 
@@ -207,12 +173,10 @@ def _list(node: exp.Expr) -> list[Any]:
 
 def _object(node: exp.Expr) -> dict[Any, Any]:
     parts = _list(node)
-    if len(parts) % 2:
-        raise Refused("object() takes names and values in turn", node)
     try:
         return dict(zip(parts[::2], parts[1::2], strict=True))
-    except TypeError:
-        raise Refused("a list or an object is no name", node) from None
+    except (TypeError, ValueError):  # a list for a name, or a name without a value
+        raise Refused("object() takes names and values in turn", node) from None
 
 
 _LITERALS: dict[type[exp.Expr], Callable[[exp.Expr], Any]] = {

@@ -11,10 +11,11 @@ from typing import Any
 
 from sqlglot.dialects.spark import Spark
 
-from remuda.model.values import Number, instant, number, tidy
+from remuda.model.values import instant, number, tidy
 
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _KEYWORDS = frozenset(Spark.Tokenizer.KEYWORDS) | {"CAST"}
+_MANY_DIGITS = 60
 _ESCAPES = str.maketrans({"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
 
@@ -31,14 +32,19 @@ def string(text: str) -> str:
     return "'" + text.translate(_ESCAPES).replace("${", "$\\{") + "'"
 
 
-def exact(value: Number) -> str:
-    """A number without loss, as digits where that is not too long."""
-    if isinstance(value, float):
-        return f"double('{'-' if value < 0 else ''}Infinity')"
+def exact(value: int | Decimal) -> str:
+    """A finite number without loss: its digits, or with an exponent where they are too many."""
     decimal = Decimal(value)
-    if abs(decimal.adjusted()) + len(decimal.as_tuple().digits) <= 60:
+    if abs(decimal.adjusted()) + len(decimal.as_tuple().digits) <= _MANY_DIGITS:
         return f"{decimal:f}"
     return f"{decimal:E}BD"
+
+
+def double(value: float) -> str:
+    """A float as Spark's double."""
+    if math.isnan(value):
+        return "double('NaN')"
+    return f"double('{'-' if value < 0 else ''}Infinity')" if math.isinf(value) else f"{value!r}D"
 
 
 def literal(value: Any) -> str:
@@ -56,12 +62,14 @@ def _scalar(value: Any) -> str:
         return string(value)
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
+    if isinstance(value, date):
+        return moment(value)
     if value is None:
         return "NULL"
     found = number(value)
-    if found is not None:
-        return exact(math.inf if found == math.inf else -math.inf if found == -math.inf else found)
-    return moment(value) if isinstance(value, date) else "double('NaN')"  # either equals nothing
+    if found is None:
+        return double(math.nan)  # within a list, another value that equals nothing
+    return double(float(found)) if math.isinf(found) else exact(found)
 
 
 def moment(value: date) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any
@@ -13,6 +13,7 @@ from remuda.errors import NoSqlEquivalent
 from remuda.language.javaregex import java_regex
 from remuda.language.phrases import (
     Binding,
+    Phrase,
     Wording,
     between,
     join,
@@ -22,10 +23,9 @@ from remuda.language.phrases import (
     worded,
     write,
 )
-from remuda.language.spelling import moment, name, string
+from remuda.language.spelling import double, moment, name, string
 from remuda.language.subjects import FIELDS
 from remuda.model.attributes import Attribute, Index
-from remuda.model.calendars import Extract
 from remuda.model.conditions import (
     Condition,
     Contains,
@@ -57,6 +57,7 @@ from remuda.model.values import Number, number, tidy
 
 _LONGEST = 38  # digits of Spark's longest decimal
 _SPARE = 18  # of these, what arithmetic may add to a bigint
+_TOO_LONG = f"Spark's decimals have no more than {_LONGEST} digits"
 
 
 class _Unsaid(Exception):
@@ -64,14 +65,20 @@ class _Unsaid(Exception):
 
 
 class _Type(StrEnum):
-    """What Spark must know of a value before it compares it with others."""
+    """The types that Spark must not mix; a double is a number, but compares otherwise."""
 
     NUMBER = "number"
     DOUBLE = "double"
     STRING = "string"
     BOOLEAN = "boolean"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
     MOMENT = "date or timestamp"
     ARRAY = "array"
+
+
+_NUMERIC = frozenset({_Type.NUMBER, _Type.DOUBLE})
+Literal = tuple[_Type, str]
 
 
 def to_sql(expression: Expression) -> str:
@@ -94,7 +101,241 @@ def _wording(predicate: Predicate) -> Wording:
             case In(values=()):
                 return worded("FALSE", f"{path} IS NOT NULL")
             case condition:
-                about, kind = _subject(path, predicate.operations)
-                ...
+                about, given = _subject(path, predicate.operations)
+                wanted, wording = _condition(about, condition)
+                _check(given, wanted)
+                return wording
     except _Unsaid as unsaid:
         raise NoSqlEquivalent(describe(predicate), str(unsaid)) from None
+
+
+def _check(given: _Type | None, wanted: _Type) -> None:
+    """Refuse what Spark would have to convert; the type of a column is taken on trust."""
+    if given is not None and given is not wanted and not {given, wanted} <= _NUMERIC:
+        raise _Unsaid(f"there would be a {given} where a {wanted} is needed")
+
+
+# Conditions
+
+
+def _condition(about: str, condition: Condition) -> tuple[_Type, Wording]:
+    match condition:
+        case In(values):
+            return _in(about, _literals(values))
+        case Range():
+            return _range(about, condition)
+        case Matches(pattern, find):
+            return _Type.STRING, plainly(f"{about} RLIKE {_string(_regex(pattern, find))}")
+        case Like(pattern, escape):
+            fits = _string(_like(pattern, escape))
+            return _Type.STRING, worded(f"{about} LIKE {fits}", f"{about} NOT LIKE {fits}")
+        case Prefix(text):
+            return _Type.STRING, plainly(f"startswith({about}, {_string(text)})")
+        case Suffix(text):
+            return _Type.STRING, plainly(f"endswith({about}, {_string(text)})")
+        case Contains(text):
+            return _Type.STRING, plainly(f"contains({about}, {_string(text)})")
+        case Related(relation, values):
+            literals = ", ".join(text for _, text in _literals(values))
+            return _Type.ARRAY, _related(
+                f"nullif({about}, array())", relation, f"array({literals})"
+            )
+        case _:
+            raise _Unsaid("Spark does not know the order of versions")
+
+
+def _in(about: str, literals: Sequence[Literal]) -> tuple[_Type, Wording]:
+    """Numbers and doubles apart, for in one list Spark would make doubles of all."""
+    doubles = [text for kind, text in literals if kind is _Type.DOUBLE]
+    others = [text for kind, text in literals if kind is not _Type.DOUBLE]
+    wordings = [membership(about, texts) for texts in (others, doubles) if texts]
+    if len(wordings) == 1:
+        return literals[0][0], wordings[0]
+    either = join([wording.asked for wording in wordings], Binding.OR)
+    return _Type.NUMBER, plainly(either.text, either.binding)
+
+
+def _range(about: str, condition: Range) -> tuple[_Type, Wording]:
+    bounds = [_literal(bound) for bound in (condition.lower, condition.upper) if bound is not None]
+    if not bounds:
+        raise _Unsaid("Spark cannot ask whether a value is a number")
+    if len(bounds) == 2 and condition.lower_closed and condition.upper_closed:
+        return bounds[0][0], between(about, bounds[0][1], bounds[1][1])
+    sides = []
+    if condition.lower is not None:
+        sides.append(Phrase(f"{about} {sign(True, condition.lower_closed)} {bounds[0][1]}"))
+    if condition.upper is not None:
+        sides.append(Phrase(f"{about} {sign(False, condition.upper_closed)} {bounds[-1][1]}"))
+    both = join(sides, Binding.AND)
+    return bounds[0][0], plainly(both.text, both.binding)
+
+
+def _related(about: str, relation: Relation, others: str) -> Wording:
+    """Null is an element like any other for these functions, as it is for us."""
+    beyond, lacking = f"array_except({about}, {others})", f"array_except({others}, {about})"
+    match relation:
+        case Relation.SUBSET:
+            return plainly(f"size({beyond}) = 0")
+        case Relation.SUPERSET:
+            return plainly(f"size({lacking}) = 0")
+        case Relation.EQUALSET:
+            return plainly(f"size({beyond}) = 0 AND size({lacking}) = 0", Binding.AND)
+        case Relation.OVERLAPS:
+            return plainly(f"size(array_intersect({about}, {others})) > 0")
+
+
+def _regex(pattern: str, find: bool) -> str:
+    java = java_regex(pattern)
+    if java is None:
+        raise _Unsaid("Java, which Spark uses, may read the pattern otherwise than RE2")
+    return java if find else rf"\A(?:{java})\z"
+
+
+def _like(pattern: str, escape: str) -> str:
+    """The pattern with Spark's own escape character, and only where Spark allows one."""
+    parts, i = [], 0
+    while i < len(pattern):
+        escaped = pattern[i] == escape
+        i += escaped
+        literal = pattern[i] == "\\" or (escaped and pattern[i] in "%_")
+        parts.append("\\" * literal + pattern[i])
+        i += 1
+    return "".join(parts)
+
+
+# Literals
+
+
+def _literals(values: Sequence[Any]) -> list[Literal]:
+    """The values spelt, where they are of one type."""
+    found = [_literal(value) for value in values]
+    kinds = {kind for kind, _ in found}
+    if len(kinds) > 1 and not kinds <= _NUMERIC:
+        raise _Unsaid(f"its values are of different types: {', '.join(sorted(kinds))}")
+    _check_digits([text for kind, text in found if kind is _Type.NUMBER])
+    return found
+
+
+def _literal(value: Any) -> Literal:
+    plain = value if isinstance(value, list | tuple) else tidy(value)
+    if isinstance(plain, str):
+        return _Type.STRING, _string(plain)
+    if isinstance(plain, bool):
+        return _Type.BOOLEAN, str(plain).upper()
+    if isinstance(plain, date):
+        if getattr(plain, "nanosecond", 0):
+            raise _Unsaid("Spark's timestamps are no finer than microseconds")
+        kind = _Type.TIMESTAMP if isinstance(plain, datetime) else _Type.DATE
+        return kind, moment(plain)
+    found = number(plain)
+    if found is None:
+        raise _Unsaid("Spark does not compare scalars with lists or objects")
+    if math.isinf(found) or (isinstance(plain, float) and not isinstance(found, int)):
+        return _Type.DOUBLE, double(float(found))
+    return _Type.NUMBER, _number(found)
+
+
+def _string(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise _Unsaid("Spark's strings cannot hold a lone surrogate") from None
+    return string(text)
+
+
+def _number(value: Number) -> str:
+    decimal = Decimal(value)
+    if abs(decimal.adjusted()) > _LONGEST:
+        raise _Unsaid(_TOO_LONG)
+    text = f"{decimal:f}"
+    _check_digits([text])
+    return text
+
+
+def _check_digits(numbers: Sequence[str]) -> None:
+    """Whether one decimal type holds all of them, which is what Spark compares as."""
+    parts = [text.lstrip("-").partition(".") for text in numbers]
+    before = max((len(part[0].lstrip("0")) for part in parts), default=0)
+    after = max((len(part[2]) for part in parts), default=0)
+    if before + after > _LONGEST:
+        raise _Unsaid(_TOO_LONG)
+
+
+# Subjects
+
+
+def _path(attribute: Attribute) -> str:
+    first, *rest = attribute.steps or (None,)
+    if not isinstance(first, str) or not first:
+        raise _Unsaid("Spark has no such path")
+    text = name(first)
+    for step in rest:
+        if isinstance(step, str) and step:
+            text += f".{name(step)}"
+        elif isinstance(step, Index) and step.at >= 0:
+            text = f"get({text}, {step.at})"
+        else:
+            raise _Unsaid("Spark has no such path")
+    return text
+
+
+def _subject(path: str, operations: Sequence[Operation]) -> tuple[str, _Type | None]:
+    _check_arithmetic(operations)
+    text, given = path, None
+    for operation in operations:
+        needed, given_next, text = _after(operation, text)
+        _check(given, needed)
+        given = given_next
+    return text, given
+
+
+def _after(operation: Operation, text: str) -> tuple[_Type, _Type, str]:
+    """What type the operation needs, what type it gives, and how it is said of `text`."""
+    match operation:
+        case Calculate(operator, rhs):
+            # as decimals, for Spark's integers overflow and its doubles are inexact
+            return _Type.NUMBER, _Type.NUMBER, f"({text} {_SIGNS[operator]} {_operand(rhs)}BD)"
+        case Divide(operator, rhs) if rhs:
+            return _Type.NUMBER, _Type.NUMBER, f"({text} {_SIGNS[operator]} {_number(rhs)})"
+        case Length():
+            return _Type.STRING, _Type.NUMBER, f"length({text})"
+        case Size():
+            return _Type.ARRAY, _Type.NUMBER, f"nullif(size({text}), 0)"  # empty is missing
+        case Substring(begin, end) if begin >= 0 and (end is None or end >= begin):
+            length = "" if end is None else f", {end - begin}"
+            return _Type.STRING, _Type.STRING, f"substring({text}, {begin + 1}{length})"
+        case DateTime(extract, zone) if extract in _FUNCTIONS:
+            local = text if zone == "UTC" else f"from_utc_timestamp({text}, {string(zone)})"
+            return _Type.MOMENT, _Type.NUMBER, f"{_FUNCTIONS[extract]}({local})"
+        case _:
+            raise _Unsaid("Spark has no such pre-operation")
+
+
+_SIGNS: dict[Arithmetic | Integral, str] = {
+    Arithmetic.ADDITION: "+",
+    Arithmetic.SUBTRACTION: "-",
+    Arithmetic.MULTIPLICATION: "*",
+    Integral.DIVISION: "div",
+    Integral.MODULO: "%",
+}
+_FUNCTIONS = {extract: function for function, extract in reversed(FIELDS.items())}
+
+
+def _operand(rhs: Number) -> str:
+    kind, text = _literal(rhs)
+    if kind is _Type.DOUBLE:
+        raise _Unsaid("Spark calculates inexactly with doubles")
+    return text
+
+
+def _check_arithmetic(operations: Sequence[Operation]) -> None:
+    digits, whole = 0, True
+    for operation in operations:
+        if isinstance(operation, Calculate):
+            text = _operand(operation.rhs)
+            digits += len(text)
+            whole &= "." not in text
+        elif isinstance(operation, Divide) and not whole:
+            raise _Unsaid("Spark divides fractions otherwise")
+    if digits > _SPARE:
+        raise _Unsaid(_TOO_LONG)

@@ -141,8 +141,8 @@ def _datetime(node: exp.Expr) -> Subject:
 
 
 def _to_datetime(node: exp.Expr) -> Subject:
-    moment, *format = arguments(node, 1, 2)
-    return subject(moment).after(ToDateTime(*map(text, format)))
+    moment, *pattern = arguments(node, 1, 2)
+    return subject(moment).after(ToDateTime(*map(text, pattern)))
 
 
 def _substring(node: exp.Expr) -> Subject:

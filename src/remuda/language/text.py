@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlglot import exp
 from sqlglot.errors import ParseError as SqlglotError
-from sqlglot.tokens import Token
+from sqlglot.tokenizer_core import Token
 
 from remuda.errors import ParseError
 from remuda.language.literals import LITERAL_FUNCTIONS, is_literal, literal, text
@@ -82,7 +82,7 @@ def _read(node: exp.Expr, deny: bool) -> Expression:
     kind = type(node)
     if kind is exp.And or kind is exp.Or:
         parts = [_read(part, deny) for part in _chain(node)]
-        return And(*parts) if (kind is exp.And) is not deny else Or(*parts)
+        return And(*parts) if (kind is exp.And) != deny else Or(*parts)
     read = _PREDICATES.get(kind) or _PREDICATE_FUNCTIONS.get(function(node))
     if read is not None:
         return read(node, deny)
@@ -112,11 +112,7 @@ def _flat(subject: Subject, condition: Condition, deny: bool) -> Expression:
 
 
 def _constant(node: exp.Expr, deny: bool) -> Expression:
-    return And() if node.this is not deny else Or()
-
-
-def _unknown(node: exp.Expr, deny: bool) -> Expression:
-    return Or()
+    return And() if node.this != deny else Or()
 
 
 # Comparisons
@@ -140,11 +136,11 @@ def _comparison(node: exp.Expr, deny: bool) -> Expression:
     value, about = literal(right), subject(left)
     if kind in _NULL_SAFE:
         condition = Missing() if value is None else made(right, In, (value,))
-        return _flat(about, condition, deny is not _NULL_SAFE[kind])
+        return _flat(about, condition, deny != _NULL_SAFE[kind])
     if value is None:
         return Or()
     if kind in _EQUALITY:
-        return _strong(about, made(right, In, (value,)), deny is not _EQUALITY[kind])
+        return _strong(about, made(right, In, (value,)), deny != _EQUALITY[kind])
     return _strong(about, _bound(kind, value, right), deny)
 
 
@@ -159,9 +155,7 @@ def _bound(kind: type[exp.Expr], value: Any, node: exp.Expr) -> Range:
     return made(node, Range, upper=value, upper_closed=closed)
 
 
-def _version(
-    left: exp.Expr, right: exp.Expr, kind: type[exp.Expr]
-) -> tuple[Subject, Version]:
+def _version(left: exp.Expr, right: exp.Expr, kind: type[exp.Expr]) -> tuple[Subject, Version]:
     if kind not in _MIRRORED:
         raise Refused("versions are compared with <, <=, > and >= alone", left)
     about = subject(*arguments(bare(left), 1))
@@ -172,7 +166,10 @@ def _version(
 def _between(node: exp.Expr, deny: bool) -> Expression:
     low, high = node.args["low"], node.args["high"]
     if function(bare(node.this)) == "version":
-        bounds = [_version(node.this, low, exp.GTE), _version(node.this, high, exp.LTE)]
+        bounds: list[tuple[Subject, Condition]] = [
+            _version(node.this, low, exp.GTE),
+            _version(node.this, high, exp.LTE),
+        ]
     else:
         about, lower, upper = subject(node.this), literal(low), literal(high)
         if lower is not None and upper is not None:
@@ -203,7 +200,7 @@ def _like(node: exp.Expr, deny: bool, escape: str = "\\") -> Expression:
     if pattern is None:
         return Or()
     condition = made(node.expression, Like, text(node.expression), escape)
-    return _strong(subject(node.this), condition, deny is not bool(node.args.get("negate")))
+    return _strong(subject(node.this), condition, deny != bool(node.args.get("negate")))
 
 
 def _escape(node: exp.Expr, deny: bool) -> Expression:
@@ -258,9 +255,7 @@ def _existence(condition: Condition, node: exp.Expr, deny: bool) -> Expression:
     return _flat(subject(*arguments(node, 1)), condition, deny)
 
 
-def _textual(
-    condition: Callable[[str], Condition], node: exp.Expr, deny: bool
-) -> Expression:
+def _textual(condition: Callable[[str], Condition], node: exp.Expr, deny: bool) -> Expression:
     about, operand = arguments(node, 2)
     return _strong(subject(about), made(operand, condition, text(operand)), deny)
 
@@ -314,7 +309,7 @@ _PREDICATES: dict[type[exp.Expr], Reader] = {
     exp.In: _in,
     exp.Is: _is,
     exp.Like: _like,
-    exp.Null: _unknown,
+    exp.Null: lambda *_: Or(),  # neither true nor false
     exp.RegexpLike: _rlike,
 }
 _PREDICATE_FUNCTIONS: dict[str, Reader] = {

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import TokenError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from remuda.errors import ParseError
 

@@ -49,7 +49,9 @@ def _wording(predicate: Predicate) -> Wording:
             return _range(about, condition)
         case Matches(pattern, find):
             return plainly(
-                f"{about} RLIKE {string(pattern)}" if find else f"matches({about}, {string(pattern)})"
+                f"{about} RLIKE {string(pattern)}"
+                if find
+                else f"matches({about}, {string(pattern)})"
             )
         case Version(base, above, strict):
             return plainly(f"version({about}) {sign(above, not strict)} {string(base)}")

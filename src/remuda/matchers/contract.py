@@ -58,6 +58,7 @@ class DynamicMatcher(Matcher, Protocol):
 
 
 _CONJUNCTIONS = {
+    "auto": "auto.Auto",
     "scan": "scan.Scan",
     "sift": "sift.Sift",
     "kindex": "kindex.KIndex",

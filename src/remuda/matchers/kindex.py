@@ -185,44 +185,40 @@ def _conjunction_algorithm(
                 continue
             while heads[needed - 1] != EOL:
                 pivot = id_of(heads[needed - 1])
-                if ranked and n_kept == n_best:
+                next_id, n_skipped, bound = pivot + 1, needed, np.inf
+                full = ranked and n_kept == n_best
+                if full:
                     bound, n_skipped = bound_up_to(pivot, n_lists, heads, list_bounds)
-                    if bound < best_scores[0]:
-                        pruned += 1
-                        for at in range(n_skipped - 1, -1, -1):
-                            skip_to(pivot + 1, at, heads, n_lists, positions, ends, entries)
-                        continue
-                if id_of(heads[0]) != pivot:
-                    for at in range(needed - 2, -1, -1):
-                        if id_of(heads[at]) < pivot:
-                            skip_to(pivot, at, heads, n_lists, positions, ends, entries)
-                    continue
-                candidates += 1
-                n_skipped = needed
-                while n_skipped < n_lists and id_of(heads[n_skipped]) == pivot:
-                    n_skipped += 1
-                if several:
-                    satisfied = needed == _n_agreed(
-                        n_skipped, heads, owners, groups, shares, sizes, ins, outs
-                    )
-                else:
-                    satisfied = mark_of(heads[0]) & IN != 0
-                if satisfied:
-                    row = row_of[pivot]
-                    if ranked:
+                if full and bound < best_scores[0]:
+                    pruned += 1
+                elif id_of(heads[0]) == pivot:
+                    candidates += 1
+                    # the paper's step 26 would leave the first K lists of a rejected row where
+                    # they are, for ever; its text has all lists skipped that are at the row
+                    n_skipped = needed
+                    while n_skipped < n_lists and id_of(heads[n_skipped]) == pivot:
+                        n_skipped += 1
+                    if several:
+                        satisfied = needed == _n_agreed(
+                            n_skipped, heads, owners, groups, shares, sizes, ins, outs
+                        )
+                    else:
+                        satisfied = mark_of(heads[0]) & IN != 0
+                    if satisfied and ranked:
                         score = _score(
-                            row, spaces, event_weights, first, last, weights, clause_starts, items,
+                            row_of[pivot], spaces, event_weights, first, last,
+                            weights, clause_starts, items,
                             dims, on_missing, every, span_starts, span_lo, span_hi,
                         )  # fmt: skip
-                        n_kept = offer(score, row, best_scores, best_rows, n_kept)
-                    else:
+                        n_kept = offer(score, row_of[pivot], best_scores, best_rows, n_kept)
+                    elif satisfied:
                         rows = grown(rows, n + 1)
-                        rows[n] = row
+                        rows[n] = row_of[pivot]
                         n += 1
-                # the paper's step 26 would leave the first K lists of a rejected row where they
-                # are, for ever; its text has all of them skipped
+                else:  # no row before the pivot has enough lists
+                    next_id, n_skipped = pivot, needed - 1
                 for at in range(n_skipped - 1, -1, -1):
-                    skip_to(pivot + 1, at, heads, n_lists, positions, ends, entries)
+                    skip_to(next_id, at, heads, n_lists, positions, ends, entries)
         if ranked:
             take_away(spaces, begin, end, dim_of_space, first, last)
             scores, rows = drain(best_scores, best_rows, n_kept, scores, rows, n)

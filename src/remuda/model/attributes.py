@@ -142,7 +142,7 @@ def _step(match: re.Match[str]) -> Step:
 def _query(path: str, text: str) -> Query:
     try:
         _JSONPATH.compile(text)
-    except (JSONPathError, RecursionError) as error:
+    except (JSONPathError, RecursionError, ValueError) as error:
         reason = str(error).split("\n", 1)[0]
         raise InvalidCriterion(f"the path {path!r} is not a JSONPath: {reason}") from None
     return Query(text)

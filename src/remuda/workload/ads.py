@@ -35,7 +35,7 @@ class Ads:
     """Section 7.4's figures: 122 dimensions, 8 predicates (1 to 56), 20 attributes an event.
 
     Numbers of predicates are log-normal: with a `size_sigma` of one half, three million draws
-    around 8 run from 1 to about 56. One or two subscriptions in a thousand match an event.
+    around 8 run from 1 to about 56. About two subscriptions in a thousand match an event.
     """
 
     n_subscriptions: int = 100_000
@@ -90,4 +90,4 @@ class Ads:
 def _skewed_values(rng: np.random.Generator, n_values: Ints) -> Ints:
     """A value for each domain, as likely as the inverse of its rank."""
     drawn = np.floor((n_values + 1.0) ** rng.random(len(n_values))).astype(np.int32) - 1
-    return np.minimum(drawn, n_values - 1)  # type: ignore[no-any-return]
+    return np.minimum(drawn, n_values - 1)

@@ -53,9 +53,9 @@ class Loosening:
     """How the predicates of base expressions become those of subscriptions (Table 2).
 
     The papers' names: `equality_share` is "% Equality Pred" or "Equal. Operator Ratio" (the rest
-    is transformed, with probability Pr_trans), `operators` "Op Class" (MIN, LOW, MED, HIGH; drawn
-    evenly, and twice as often if named twice), `range_size` "Pred Avg. Range Size" as a share of the cardinality, and `strong` the
-    strong semantics of inequality.
+    is transformed, with probability Pr_trans), `operators` "Op Class" (MIN, LOW, MED or HIGH;
+    drawn evenly, an operator that is named twice twice as often), `range_size` "Pred Avg. Range
+    Size" as a share of the cardinality, and `strong` the strong semantics of inequality.
     """
 
     equality_share: float = 0.3
@@ -63,6 +63,9 @@ class Loosening:
     range_size: float = 0.12
     max_set_size: int = 6
     strong: bool = False
+
+
+AS_PUBLISHED = Loosening()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +95,7 @@ class BEGen:
     extra_size: int = 2
     alpha: float = 0.0
     match_probability: float = 0.01
-    loosening: Loosening = Loosening()
+    loosening: Loosening = AS_PUBLISHED
     seed: int = 1
 
     def __post_init__(self) -> None:

@@ -14,21 +14,22 @@ _BLOCK = 4_000_000  # numbers drawn at once, to bound memory
 
 def zipf_weights(n: int, exponent: float) -> Floats:
     """The probability of each rank: rank^-exponent, which is uniform where the exponent is 0."""
-    weights = np.arange(1, n + 1, dtype=np.float64) ** -exponent
-    return weights / weights.sum()
+    weights: Floats = np.arange(1, n + 1, dtype=np.float64) ** -exponent
+    weights /= weights.sum()
+    return weights
 
 
 def below(rng: np.random.Generator, bounds: NDArray[Any]) -> Longs:
     """An integer from 0 to `bound - 1` for each bound, evenly."""
-    return (rng.random(len(bounds)) * bounds).astype(np.int64)
+    drawn: Longs = (rng.random(len(bounds)) * bounds).astype(np.int64)
+    return drawn
 
 
 def ranks(rng: np.random.Generator, weights: Floats, n: int) -> Longs:
     """`n` independent draws by weight."""
     cumulated = np.cumsum(weights)
-    return np.searchsorted(cumulated, rng.random(n) * cumulated[-1], side="right").clip(
-        max=len(weights) - 1
-    )
+    drawn: Longs = np.searchsorted(cumulated, rng.random(n) * cumulated[-1], side="right")
+    return np.minimum(drawn, len(weights) - 1)
 
 
 def distinct_ranks(rng: np.random.Generator, weights: Floats, n_rows: int, n: int) -> Ints:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 
@@ -57,6 +59,8 @@ class Nested:
     def __post_init__(self) -> None:
         if self.max_children < 2 or self.max_depth < 1:
             raise ValueError("a nested expression has a level at least, and two children a node")
+        if self.max_predicates <= self.max_depth:
+            raise ValueError(f"{self.max_predicates} predicates cannot be {self.max_depth} deep")
         if self.event_size > self.n_dims:
             raise ValueError(f"{self.n_dims} dimensions are fewer than an event's attributes")
 
@@ -64,9 +68,9 @@ class Nested:
         rng = np.random.default_rng(self.seed)
         attributes = [Attribute.parse(f"a{dim}") for dim in range(self.n_dims)]
         attributes.append(Attribute.parse("scope"))
-        leaves = self._leaves(rng, attributes)
+        dice, leaves = _dice(rng), self._leaves(rng, attributes)
         depths = rng.integers(1, self.max_depth + 1, self.n_expressions).tolist()
-        trees = [self._tree(rng, leaves, depth, self.max_predicates) for depth in depths]
+        trees = [self._tree(dice, leaves, depth, self.max_predicates) for depth in depths]
         if self.n_scopes > 1:
             scopes = rng.integers(0, self.n_scopes, len(trees)).tolist()
             trees = [
@@ -76,21 +80,33 @@ class Nested:
         return Nest(trees, self._events(rng), tuple(map(str, attributes)))
 
     def _tree(
-        self, rng: np.random.Generator, leaves: Iterator[Expression], depth: int, allowance: int
+        self, dice: Iterator[float], leaves: Iterator[Expression], depth: int, allowance: int
     ) -> Expression:
-        """A tree of that depth while the allowance lasts; its first child is always the deepest."""
-        if depth == 0 or allowance < 2:
+        """A tree of that depth with `allowance` predicates at most; there are more than levels."""
+        if depth == 0:
             return next(leaves)
-        kind = int(np.searchsorted(np.cumsum(self.shares), rng.random(), side="right"))
+        kind = bisect_right(tuple(accumulate(self.shares[:-1])), next(dice))
         if kind == _NOT:
-            return Not(self._tree(rng, leaves, depth - 1, allowance))
-        if kind >= _XOR and allowance >= 4:
-            first, second = (self._tree(rng, leaves, depth - 1, allowance // 4) for _ in range(2))
-            return _xor(first, second) if kind == _XOR else Not(_xor(first, second))
-        n = int(rng.integers(2, min(self.max_children, allowance) + 1))
-        depths = [depth - 1, *rng.integers(0, depth, n - 1).tolist()]
-        parts = [self._tree(rng, leaves, each, allowance // n) for each in depths]
+            return Not(self._tree(dice, leaves, depth - 1, allowance))
+        if kind >= _XOR and allowance // 4 >= depth:
+            both = [self._tree(dice, leaves, depth - 1, allowance // 4) for _ in range(2)]
+            return _xor(*both) if kind == _XOR else Not(_xor(*both))
+        parts = [
+            self._tree(dice, leaves, each, allowed)
+            for each, allowed in self._children(dice, depth, allowance)
+        ]
         return And(*parts) if kind == _AND else Or(*parts)
+
+    def _children(
+        self, dice: Iterator[float], depth: int, allowance: int
+    ) -> Iterator[tuple[int, int]]:
+        """The depth and the allowance of each child; the first one is the deepest."""
+        n = 2 + int(next(dice) * (min(self.max_children, allowance - depth + 1) - 1))
+        deepest = 1 + max(depth - 1, (allowance - n) // 2)
+        other = (allowance - deepest) // (n - 1)
+        yield depth - 1, deepest
+        for _ in range(n - 1):
+            yield int(next(dice) * min(depth, other)), other
 
     def _leaves(
         self, rng: np.random.Generator, attributes: list[Attribute]
@@ -117,6 +133,12 @@ class Nested:
             dims.ravel().astype(np.int32),
             values.ravel().astype(np.int32),
         )
+
+
+def _dice(rng: np.random.Generator) -> Iterator[float]:
+    """Numbers from 0 to 1, drawn a block at a time: one by one they cost more than the trees."""
+    while True:
+        yield from rng.random(4096).tolist()
 
 
 def _condition(lo: int, hi: int) -> Condition:

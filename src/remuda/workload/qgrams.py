@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 
 from remuda.arrays import Ints, Longs, Ragged, starts_of, take_rows
-from remuda.workload.begen import Loosening, chosen_bases, derived, n_bases, taken
+from remuda.workload.begen import AS_PUBLISHED, Loosening, chosen_bases, derived, n_bases, taken
 from remuda.workload.columns import EventColumns, Workload, conjunctions, spans
 from remuda.workload.draws import (
     first_columns,
@@ -47,7 +47,7 @@ class QGrams:
     spread: int = 3
     n_words: int = 20_000
     match_probability: float = 0.01
-    loosening: Loosening = Loosening()
+    loosening: Loosening = AS_PUBLISHED
     seed: int = 1
 
     def __post_init__(self) -> None:

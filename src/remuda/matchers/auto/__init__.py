@@ -6,3 +6,7 @@ into bitmaps, denials.py holds the clauses without a key. single.py, batch.py an
 """
 
 
+
+from remuda.matchers.auto.matcher import Auto
+
+__all__ = ["Auto"]

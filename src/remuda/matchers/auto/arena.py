@@ -38,7 +38,7 @@ from remuda.matchers.auto.words import LAST, U64, Words
 
 RECORDS, SLICES, PLAIN = 0, 1, 2
 _PART_WORDS = 1 << 25
-_MOST_RECORDS = 1024
+MOST_RECORDS = 1024
 _FARTHEST = 65_000  # a record's place in its chunk has 16 bits
 _SEGMENT = 4096  # larger clusters are sliced piecewise: the sorting is quadratic
 _MOST_WORDS = 65_535
@@ -50,8 +50,8 @@ class Arena(NamedTuple):
 
     words: U64
     places: U64
-    entries_by_kind: Longs
-    chunks_by_kind: Longs
+    entries_by_kind: tuple[int, ...]
+    chunks_by_kind: tuple[int, ...]
 
 
 def lay_out(table: ClauseTable, clusters: Ragged, rest: Remainder, words: Words) -> Arena:
@@ -80,7 +80,7 @@ def lay_out(table: ClauseTable, clusters: Ragged, rest: Remainder, words: Words)
         parts.append(part[:end].copy())
         base, first = base + end, last
     places = _places(table, directory, words.dim_bits)
-    return Arena(np.concatenate(parts), places, tally[0], tally[1])
+    return Arena(np.concatenate(parts), places, *map(tuple, tally.tolist()))
 
 
 def _places(table: ClauseTable, directory: U64, dim_bits: int) -> U64:
@@ -233,7 +233,7 @@ def _write_plain(
     tally: NDArray[np.int64],
 ) -> int:
     while begin < end:
-        n = min(end - begin, _MOST_RECORDS)
+        n = min(end - begin, MOST_RECORDS)
         size = 1 + (n + 1) // 2
         arena[at] = np.uint64(n) | np.uint64(PLAIN << 16) | np.uint64(size) << np.uint64(32)
         for j in range(n):
@@ -267,8 +267,8 @@ def _write_records(
     tally: NDArray[np.int64],
 ) -> int:
     while begin < end:
-        n, reach = 1, 2 * _MOST_RECORDS + lengths[entries[begin]]
-        while begin + n < end and n < _MOST_RECORDS and reach < _FARTHEST:
+        n, reach = 1, 2 * MOST_RECORDS + lengths[entries[begin]]
+        while begin + n < end and n < MOST_RECORDS and reach < _FARTHEST:
             reach += lengths[entries[begin + n]]
             n += 1
         places, w = 4 * (at + 1 + n), at + 1 + n + (n + 3) // 4

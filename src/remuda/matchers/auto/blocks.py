@@ -14,6 +14,7 @@ from remuda.arrays import Ints, Longs
 from remuda.jit import kernel
 
 SIZE = 64
+FULL = SIZE - 1  # a cursor with none of these bits stands behind a full block
 
 
 class Blocks(NamedTuple):
@@ -68,9 +69,9 @@ def append(
     cursor = cursors[event]
     i = 0
     while i < n:
-        if cursor % SIZE == 0:
+        if cursor & FULL == 0:
             cursor = next_block(event, cursor, links, heads, n_used)
-        stop = min(n, i + SIZE - cursor % SIZE)
+        stop = min(n, i + SIZE - (cursor & FULL))
         while i < stop:
             rows[cursor] = found[i]
             cursor += 1

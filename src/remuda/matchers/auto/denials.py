@@ -59,8 +59,8 @@ def denials(table: ClauseTable, clauses: Ints) -> Denials:
     lists = Ragged(starts_of(counts[counts > 0]), refused[np.argsort(nodes, kind="stable")])
     lists, bitmaps, bitmap_of = _long_as_bitmaps(lists, len(clauses))
     odd = ~predicates.every & (predicates.n_accepted > 0)
-    any_pairs = _of_dims(clauses, *table.clauses, predicates.dim, odd)
-    any_rows = invert(any_pairs, table.n_dims)
+    any_dims = _chosen_dims(clauses, *table.clauses, predicates.dim, odd)
+    any_rows = invert(Ragged(*any_dims), table.n_dims)
     return frozen(  # type: ignore[no-any-return]
         Denials(clauses, level_starts, slots, *lists, bitmaps, bitmap_of, *any_rows)
     )
@@ -69,28 +69,28 @@ def denials(table: ClauseTable, clauses: Ints) -> Denials:
 def _long_as_bitmaps(lists: Ragged, n_clauses: int) -> tuple[Ragged, U64, Ints]:
     width = (n_clauses + 63) // 64
     counts = np.diff(lists.starts)
-    long = counts >= 2 * width
+    long = counts >= 2 * width  # the bitmap is the smaller of the two
     bitmap_of = np.where(long, np.cumsum(long) - 1, -1).astype(np.int32)
-    bitmaps = np.zeros((int(long.sum()), width * 64), np.bool_)
-    rows = np.repeat(np.arange(len(counts)), counts)
-    bitmaps[bitmap_of[rows[long[rows]]], lists.items[long[rows]]] = True
-    packed = np.packbits(bitmaps, axis=1, bitorder="little").view(np.uint64).ravel()
-    short = Ragged(starts_of(np.where(long, 0, counts)), lists.items[~long[rows]])
-    return short, packed, bitmap_of
+    bitmaps = np.zeros(int(long.sum()) * width, np.uint64)
+    _set_bits(*lists, bitmap_of, width, bitmaps)
+    short = lists.items[~np.repeat(long, counts)]
+    return Ragged(starts_of(np.where(long, 0, counts)), short), bitmaps, bitmap_of
 
 
-def _of_dims(
-    clauses: Ints, clause_starts: Longs, items: Ints, dims: Ints, chosen: Bools
-) -> Ragged:
-    """For each of the clauses the dimensions of its chosen predicates."""
-    starts, found = _chosen_dims(clauses, clause_starts, items, dims, chosen)
-    return Ragged(starts, found)
+@kernel
+def _set_bits(starts: Longs, items: Ints, bitmap_of: Ints, width: int, bitmaps: U64) -> None:
+    for row in range(len(bitmap_of)):
+        if bitmap_of[row] >= 0:
+            for i in range(starts[row], starts[row + 1]):
+                place = bitmap_of[row] * width + (items[i] >> 6)
+                bitmaps[place] |= _ONE << np.uint64(items[i] & 63)
 
 
 @kernel
 def _chosen_dims(
     clauses: Ints, clause_starts: Longs, items: Ints, dims: Ints, chosen: Bools
 ) -> tuple[Longs, Ints]:
+    """For each of the clauses the dimensions of its chosen predicates."""
     starts, found = np.zeros(len(clauses) + 1, np.int64), np.empty(len(items), np.int32)
     n = 0
     for c in range(len(clauses)):

@@ -83,6 +83,11 @@ def choose_keys(table: ClauseTable, often: Frequencies) -> Keys:
     return Keys(_cheapest(*table.clauses, cost), spread)
 
 
+def everywhere(keys: Keys) -> Keys:
+    """The same without keys: every event visits every clause that had one."""
+    return keys._replace(chosen=np.where(keys.chosen == NO_KEY, NO_KEY, EVERYWHERE))
+
+
 def clusters(table: ClauseTable, keys: Keys) -> Ragged:
     """For each space the clauses under it; behind the last space, those that every event visits."""
     arguments = (

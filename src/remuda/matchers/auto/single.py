@@ -155,7 +155,7 @@ def _find_in_slices(
     a, b, c, d = ~ZERO, ~ZERO, ~ZERO, ~ZERO
     if width == np.uint64(4):
         for j in range(n_columns):
-            row = _row(arena, octets, at, columns + j, choices, ZERO, width)
+            row = row_of(arena, octets, at, columns + j, choices, ZERO, width)
             a &= arena[row]
             b &= arena[row + ONE]
             c &= arena[row + TWO]
@@ -167,7 +167,7 @@ def _find_in_slices(
         if width < np.uint64(4):
             held = ~ZERO
             for j in range(n_columns):
-                held &= arena[_row(arena, octets, at, columns + j, choices, ZERO, width) + y]
+                held &= arena[row_of(arena, octets, at, columns + j, choices, ZERO, width) + y]
                 if held == ZERO:
                     break
         if (shape & WITH_RECORDS) == ZERO:
@@ -194,7 +194,7 @@ def _find_in_slices(
 
 
 @kernel
-def _row(
+def row_of(
     arena: U64,
     octets: NDArray[np.uint8],
     at: np.uint64,

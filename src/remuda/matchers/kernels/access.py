@@ -188,6 +188,40 @@ def _find_lists(
 
 
 @kernel
-def next_block(space: int, level: int, base: int, n_present: int, missing: int) -> int:
-    """The block of a space on a level whose blocks are numbered from `base`."""
-    return base + (space - missing - 1 >> level)
+def meet(
+    spaces: Ints,
+    begin: int,
+    end: int,
+    dim_of_space: Ints,
+    space_starts: Ints,
+    block_starts: Ints,
+    leaf_of: Ints,
+    met: Ints,
+) -> int:
+    """Note the lists that an event meets, each once; ~list where its clauses need a full look."""
+    first_leaf = block_starts[-1]
+    met[0] = ~ALWAYS
+    n, last_dim = 1, -1
+    for i in range(begin, end):
+        space = spaces[i]
+        dim = dim_of_space[space]
+        missing, is_first = space_starts[dim], dim != last_dim
+        before = missing if is_first else spaces[i - 1]
+        if is_first:
+            met[n] = ~(first_leaf + leaf_of[missing])
+            n, last_dim = n + 1, dim
+        if leaf_of[space] != leaf_of[before]:
+            met[n] = first_leaf + leaf_of[space]
+            n += 1
+        level, base = _FINEST, block_starts[dim]
+        while base < block_starts[dim + 1]:
+            block = (space - missing - 1) >> level
+            if is_first or block != (before - missing - 1) >> level:
+                met[n] = ~(base + block)
+                n += 1
+            base += ((space_starts[dim + 1] - missing - 2) >> level) + 1
+            level += 2
+    return n
+
+
+MOST_MET = 16  # lists that a space leads to, at most: its leaf, "present", and 14 levels of blocks

@@ -130,19 +130,22 @@ def list_of(head: int) -> int:
 def skip_to(
     next_id: int, at: int, heads: Longs, n: int, positions: Longs, ends: Longs, entries: Ints
 ) -> None:
-    """Advance the list at `at` from a lower id to this one or beyond, and sort it in again."""
+    """Advance the list at `at` to the id or beyond, and move it to where it then belongs."""
     which = list_of(heads[at])
-    position, end = positions[which] + 1, ends[which]
-    if position < end and entries[position] < 4 * next_id:
-        position = _first_at_least(4 * next_id, position, end, entries)
+    end = ends[which]
+    position = positions[which]
+    if entries[position] < 4 * next_id:
+        position += 1
+        if position < end and entries[position] < 4 * next_id:
+            position = _first_at_least(4 * next_id, position, end, entries)
     positions[which] = position
     head = EOL if position == end else (np.int64(entries[position]) << _ENTRY) | which
-    place, beyond = np.uint64(at + 1), np.uint64(n)
-    one = np.uint64(1)
-    while place < beyond and heads[place] < head:
-        heads[place - one] = heads[place]
-        place += one
-    heads[place - one] = head
+    spot, one = np.uint64(at), np.uint64(1)
+    beyond = np.uint64(n - 1)
+    while spot < beyond and heads[spot + one] < head:
+        heads[spot] = heads[spot + one]
+        spot += one
+    heads[spot] = head
 
 
 @kernel

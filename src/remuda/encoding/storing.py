@@ -1,0 +1,102 @@
+"""Vocabularies as JSON documents, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from remuda.encoding.literals import Dimension, Spaces, View, Vocabulary
+from remuda.encoding.spaces import ValueSpaces, VersionSpaces
+from remuda.encoding.table import ClauseTable
+from remuda.language import json
+from remuda.model.conditions import Condition, In, Version
+from remuda.model.expressions import Predicate
+from remuda.model.values import Kind, key, ordered
+
+_STAND_IN: dict[View, Condition] = {View.VALUE: In(()), View.VERSION: Version("0", above=True)}
+
+
+def write_vocabulary(vocabulary: Vocabulary) -> list[dict[str, Any]]:
+    """One document a dimension; copies have no spaces of their own."""
+    pairs = zip(vocabulary.dimensions, vocabulary.spaces, strict=True)
+    return [_write(dimension, spaces) for dimension, spaces in pairs]
+
+
+def read_vocabulary(documents: Sequence[Mapping[str, Any]], table: ClauseTable) -> Vocabulary:
+    """The vocabulary of a table."""
+    dimensions = [_dimension(document) for document in documents]
+    made: dict[Any, Spaces] = {}
+    spaces = []
+    for dimension, document in zip(dimensions, documents, strict=True):
+        base = dimension.attribute, dimension.operations, dimension.view, dimension.condition
+        if base not in made:
+            made[base] = _spaces(dimension.view, document["spaces"])
+        spaces.append(made[base])
+    return Vocabulary(tuple(dimensions), tuple(spaces), table.space_starts, table.predicates)
+
+
+def _write(dimension: Dimension, spaces: Spaces) -> dict[str, Any]:
+    condition = dimension.condition or _STAND_IN[dimension.view]
+    predicate = Predicate(dimension.attribute, condition, dimension.operations)
+    return {
+        "view": dimension.view.value,
+        "copy": dimension.copy,
+        "predicate": json.write_predicate(predicate),
+        "spaces": _written_spaces(spaces),
+    }
+
+
+def _dimension(document: Mapping[str, Any]) -> Dimension:
+    predicate = json.read_predicate(document["predicate"])
+    view = View(document["view"])
+    alone = None if view in _STAND_IN else predicate.condition
+    return Dimension(predicate.attribute, predicate.operations, view, alone, document["copy"])
+
+
+def _written_spaces(spaces: Spaces) -> Any:
+    if spaces is None:
+        return None
+    if isinstance(spaces, VersionSpaces):
+        return spaces.bases
+    return {
+        "points": json.write_values(_unkeyed(point) for point in spaces.points),
+        "cuts": {
+            kind.value: [json.write_values(value for value, _ in cuts), [side for _, side in cuts]]
+            for kind, cuts in spaces.cuts.items()
+        },
+    }
+
+
+def _spaces(view: View, written: Any) -> Spaces:
+    match view:
+        case View.VALUE:
+            cuts = {
+                Kind(kind): _cuts(json.read_values(values), sides)
+                for kind, (values, sides) in written["cuts"].items()
+            }
+            return ValueSpaces.restored(map(key, json.read_values(written["points"])), cuts)
+        case View.VERSION:
+            return VersionSpaces.restored(written)
+        case View.PATTERN | View.SET:
+            return None
+
+
+def _cuts(values: Iterable[Any], sides: Iterable[int]) -> list[tuple[Any, int]]:
+    found = []
+    for value, side in zip(values, sides, strict=True):
+        comparable = ordered(value)
+        assert comparable is not None
+        found.append((comparable[1], side))
+    return found
+
+
+def _unkeyed(point: Any) -> Any:
+    """The value that a key of `model.values` stands for."""
+    if not isinstance(point, tuple):
+        return point
+    kind, content = point
+    if kind == "list":
+        return [_unkeyed(part) for part in content]
+    if kind == "object":
+        return {name: _unkeyed(part) for name, part in content}
+    return content

@@ -1,0 +1,245 @@
+"""The matcher itself: what is built, what is kept, how calls are served."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remuda.arrays import Ints, Longs, frozen
+from remuda.encoding.table import ClauseTable, EventBatch
+from remuda.matchers.auto import keys
+from remuda.matchers.auto.arena import PLAIN, RECORDS, SLICES, lay_out
+from remuda.matchers.auto.batch import find_each, find_together
+from remuda.matchers.auto.blocks import counts, gather, tally
+from remuda.matchers.auto.denials import Denials, denials, find_undenied, find_undenied_many
+from remuda.matchers.auto.lists import find_listed, find_listed_many
+from remuda.matchers.auto.scratch import MOST_EVENTS, Scratch, together_until
+from remuda.matchers.auto.single import LARGE, LISTED, find
+from remuda.matchers.auto.slices import LARGEST_DOMAIN
+from remuda.matchers.auto.words import U64, words_of
+from remuda.matchers.contract import Hits
+
+_FEW_CLAUSES = 128  # they fit in a chunk or two that every event reads: no keys
+_TOGETHER_DIMS = 2048  # of more, the events of a batch no longer fit in the cache side by side
+_TOGETHER_EVENTS = 16  # fewer seldom meet in a cluster
+
+
+class Facts(NamedTuple):
+    """What was built, for those who ask."""
+
+    n_clauses: int
+    n_entries: int
+    n_denials: int
+    few: bool
+    sampled: bool
+    entries_by_kind: tuple[int, ...]
+    chunks_by_kind: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Auto:
+    """Clauses clustered under access keys; thread-safe, never changed."""
+
+    arena: U64
+    places: U64
+    traits: NDArray[np.uint8]  # of each dimension: its bit in signatures, and LARGE
+    dim_bits: int
+    denials: Denials
+    facts: Facts
+    _spare: deque[Scratch] = field(default_factory=deque, init=False, repr=False, compare=False)
+
+    @classmethod
+    def build(cls, table: ClauseTable, sample: EventBatch | None = None) -> Self:
+        """Arrange the table; a sample of events to come makes for better keys."""
+        words, often = words_of(table), keys.frequencies(table, sample)
+        few = table.n_clauses <= _FEW_CLAUSES
+        chosen = keys.choose_keys(table, often)
+        if few:
+            chosen = keys.everywhere(chosen)
+        traits = _traits(table, often.present)
+        clusters = keys.clusters(table, chosen)
+        arena = lay_out(table, clusters, keys.remainder(table, chosen, often, traits), words)
+        undenied = denials(table, np.flatnonzero(chosen.chosen == keys.NO_KEY).astype(np.int32))
+        facts = Facts(
+            table.n_clauses, len(clusters.items), len(undenied.clauses), few, sample is not None,
+            arena.entries_by_kind, arena.chunks_by_kind,
+        )  # fmt: skip
+        return cls(*frozen((arena.words, arena.places, traits)), words.dim_bits, undenied, facts)
+
+    def match(self, events: EventBatch, threads: int = 1) -> Hits:
+        """The clauses that each event satisfies; batches are shared out among threads."""
+        if len(events) == 1:
+            rows, n_verified = self._match_one(events.spaces)
+            return Hits(np.array([0, len(rows)], np.int64), rows, n_verified)
+        if threads == 1 or len(events) < 2 * threads:
+            return self._match_range(events, 0, len(events))
+        cuts = [len(events) * i // threads for i in range(threads + 1)]
+        with ThreadPoolExecutor(threads) as pool:
+            parts = list(
+                pool.map(lambda i: self._match_range(events, cuts[i], cuts[i + 1]), range(threads))
+            )
+            return _joined(parts, pool)
+
+    def match_one(self, spaces: Ints) -> Ints:
+        """The clauses that one event satisfies, given its spaces, ascending."""
+        return self._match_one(spaces)[0]
+
+    def count(self, events: EventBatch) -> Longs:
+        """How many clauses each event satisfies."""
+        found = [per_event for per_event, _, _ in self._rounds(events, 0, len(events))]
+        return np.concatenate([np.zeros(0, np.int64), *found])
+
+    def reach(self, events: EventBatch) -> Longs:
+        """How many of the events satisfy each clause."""
+        per_clause = np.zeros(self.facts.n_clauses, np.int64)
+        for per_event, scratch, _ in self._rounds(events, 0, len(events)):
+            tally(per_event, per_clause, *scratch.blocks)
+        return per_clause
+
+    def stats(self) -> dict[str, Any]:
+        """What was chosen and why, and what it takes."""
+        facts = self.facts
+        why = (
+            f"{facts.n_clauses} clauses, no more than {_FEW_CLAUSES}: every event reads them all"
+            if facts.few
+            else f"more than {_FEW_CLAUSES} clauses: an event reads the clusters of its spaces"
+        )
+        names = {"records": RECORDS, "slices": SLICES, "plain": PLAIN}
+        return {
+            "layout": "few" if facts.few else "clusters",
+            "why": why,
+            "keys": "a sample of events" if facts.sampled else "the clauses' own frequencies",
+            "clauses": facts.n_clauses,
+            "clauses_without_key": facts.n_denials,
+            "entries_per_clause": facts.n_entries / max(facts.n_clauses - facts.n_denials, 1),
+            "entries": {name: facts.entries_by_kind[kind] for name, kind in names.items()},
+            "chunks": {name: facts.chunks_by_kind[kind] for name, kind in names.items()},
+            "bytes": self.nbytes,
+        }
+
+    @property
+    def nbytes(self) -> int:
+        arrays = (self.arena, self.places, self.traits, *self.denials)
+        return sum(array.nbytes for array in arrays)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        built = (self.arena, self.places, self.traits, self.dim_bits, self.denials, self.facts)
+        return Auto, built
+
+    @property
+    def _built(self) -> tuple[Any, ...]:
+        return self.arena, self.places, self.traits, self.dim_bits
+
+    def _lend(self) -> Scratch:
+        """Scratch for one call; whoever takes it puts it back when all went well."""
+        try:
+            return self._spare.pop()
+        except IndexError:
+            n_spaces = len(self.places) // 2 - 1
+            return Scratch(
+                self.facts.n_clauses, len(self.traits), n_spaces, self.facts.n_denials
+            )
+
+    def _match_one(self, spaces: Ints) -> tuple[Ints, int]:
+        scratch = self._lend()
+        out = scratch.out
+        n, n_verified = find(spaces, 0, len(spaces), *self._built, *scratch.each)
+        if n == LISTED:
+            n, n_verified = find_listed(spaces, 0, len(spaces), *self._built, *scratch.lists)
+        if self.facts.n_denials:
+            n = find_undenied(
+                spaces, 0, len(spaces), self.places, scratch.held, out, n, *self.denials
+            )
+        rows = out[:n].copy()
+        self._spare.append(scratch)
+        return rows, n_verified
+
+    def _match_range(self, events: EventBatch, first: int, last: int) -> Hits:
+        starts = np.zeros(last - first + 1, np.int64)
+        rows, n, done, n_verified = np.empty(0, np.int32), 0, 0, 0
+        for per_event, scratch, verified in self._rounds(events, first, last):
+            here = starts[done : done + len(per_event) + 1]
+            np.cumsum(per_event, out=here[1:])
+            here[1:] += n
+            n, done, n_verified = int(here[-1]), done + len(per_event), n_verified + verified
+            if n > len(rows):
+                rows = _enlarged(rows, int(here[0]), n, done / (last - first))
+            gather(here, rows, *scratch.blocks)
+        rows.resize(n, refcheck=False)  # what was reserved and never touched costs nothing
+        return Hits(starts, rows, n_verified)
+
+    def _rounds(
+        self, events: EventBatch, first: int, last: int
+    ) -> Iterator[tuple[Longs, Scratch, int]]:
+        """A few events after the other: rows per event, the scratch whose blocks have them."""
+        scratch = self._lend()
+        size = MOST_EVENTS
+        while first < last:
+            stop = together_until(events, first, min(last, first + size))
+            n_verified = self._find(events, first, stop, scratch)
+            if n_verified < 0:
+                size = scratch.enlarge(stop - first)
+                continue
+            yield counts(stop - first, *scratch.blocks), scratch, n_verified
+            first = stop
+        self._spare.append(scratch)
+
+    def _find(self, events: EventBatch, first: int, stop: int, scratch: Scratch) -> int:
+        """Fill the blocks of the scratch; how many were verified, -1 for too few blocks."""
+        scratch.blocks.clear()
+        listed = scratch.listed[: stop - first]
+        together = len(self.traits) <= _TOGETHER_DIMS and stop - first >= _TOGETHER_EVENTS
+        way, state = (find_together, scratch.together) if together else (find_each, scratch.each)
+        n_verified = way(
+            events.starts, events.spaces, first, stop, *self._built, *state, listed,
+            *scratch.blocks,
+        )  # fmt: skip
+        if n_verified >= 0 and listed.any():
+            more = find_listed_many(
+                events.starts, events.spaces, first, listed, *self._built, *scratch.lists,
+                *scratch.blocks,
+            )  # fmt: skip
+            n_verified = n_verified + more if more >= 0 else -1
+        if n_verified >= 0 and self.facts.n_denials:
+            enough = find_undenied_many(
+                events.starts, events.spaces, first, stop, self.places, scratch.held, scratch.out,
+                *scratch.blocks, *self.denials,
+            )  # fmt: skip
+            n_verified = n_verified if enough else -1
+        return n_verified
+
+
+def _traits(table: ClauseTable, present: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """The commonest dimensions have a signature bit of their own, the others share."""
+    traits = np.empty(table.n_dims, np.uint8)
+    traits[np.argsort(-present, kind="stable")] = np.arange(table.n_dims) % 64
+    large = np.diff(table.space_starts) - 1 > LARGEST_DOMAIN
+    return traits | np.where(large, LARGE, 0).astype(np.uint8)
+
+
+def _enlarged(rows: Ints, n_kept: int, n: int, done: float) -> Ints:
+    """The rows with room for n, and for more where only a part of the events is done."""
+    expected = n if done == 1.0 else int(1.25 * n / done) + 1
+    larger = np.empty(expected, np.int32)
+    larger[:n_kept] = rows[:n_kept]
+    return larger
+
+
+def _joined(parts: list[Hits], pool: ThreadPoolExecutor) -> Hits:
+    """The parts one behind the other; their rows are copied side by side."""
+    ends = np.cumsum([0, *(len(part.rows) for part in parts)])
+    rows = np.empty(ends[-1], np.int32)
+
+    def copy(i: int) -> None:
+        rows[ends[i] : ends[i + 1]] = parts[i].rows
+
+    list(pool.map(copy, range(len(parts))))
+    starts = [part.starts[1:] + end for part, end in zip(parts, ends[:-1], strict=True)]
+    starts = np.concatenate([np.zeros(1, np.int64), *starts])
+    return Hits(starts, rows, sum(part.candidates for part in parts))
