@@ -57,13 +57,7 @@ def save(state: State, facts: dict[str, Any], path: Path) -> str:
 
 def load(path: Path, version: str | None = None) -> tuple[State, dict[str, Any]]:
     """A version of the index, by default the newest."""
-    if version is None:
-        try:
-            version = (path / _CURRENT).read_text(encoding="utf-8").strip()
-        except OSError as error:
-            reason = f"there is no index here: {error.strerror}"
-            raise StorageError(str(path / _CURRENT), reason) from None
-    reading = Reading(path / "versions" / version)
+    reading = Reading(path / "versions" / (version or current_version(path)))
     facts = reading.facts
     parts = []
     for entry in facts["segments"]:
@@ -74,6 +68,15 @@ def load(path: Path, version: str | None = None) -> tuple[State, dict[str, Any]]
             part = Part(part.segment, part.roster, frozen(alive))
         parts.append(part)
     return State(tuple(parts), (), facts["next_order"]), facts
+
+
+def current_version(path: Path) -> str:
+    """The name of the newest version."""
+    try:
+        return (path / _CURRENT).read_text(encoding="utf-8").strip()
+    except OSError as error:
+        reason = f"there is no index here: {error.strerror}"
+        raise StorageError(str(path / _CURRENT), reason) from None
 
 
 def _next_version(path: Path) -> str:

@@ -20,7 +20,7 @@ _LONG = 4000  # digits; Python's int() refuses to read some more
 def is_literal(node: exp.Expr) -> bool:
     """Whether the node is a value by itself."""
     node = bare(node)
-    while type(node) is exp.Neg:
+    while type(node) in _INSIDE:
         node = bare(node.this)
     return type(node) in _LITERALS or function(node) in LITERAL_FUNCTIONS
 
@@ -179,6 +179,7 @@ def _object(node: exp.Expr) -> dict[Any, Any]:
         raise Refused("object() takes names and values in turn", node) from None
 
 
+_INSIDE = frozenset({exp.Neg, exp.Cast, exp.TryCast})  # a literal where the inner node is one
 _LITERALS: dict[type[exp.Expr], Callable[[exp.Expr], Any]] = {
     exp.Boolean: lambda node: bool(node.this),
     exp.Cast: _cast,

@@ -24,8 +24,13 @@ class Refused(Exception):
 
 def column(node: exp.Expr) -> int:
     """Where the node begins in the text: sqlglot knows it for names, literals and functions."""
-    starts = (part.meta.get("start") for part in node.walk())
-    return min((start for start in starts if start is not None), default=0)
+    around: exp.Expr | None = node
+    while around is not None:
+        starts = [part.meta["start"] for part in around.walk() if "start" in part.meta]
+        if starts:
+            return int(min(starts))
+        around = around.parent  # TRUE, for one, stands nowhere by itself
+    return 0
 
 
 def made(node: exp.Expr, build: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -67,7 +67,7 @@ def subject(node: exp.Expr) -> Subject:
         return _calculated(node)
     if is_literal(node):
         raise Refused("an attribute is needed, not a literal", node)
-    raise Refused("an attribute is needed here; conditions go with AND, OR, NOT and IS", node)
+    raise Refused("an attribute is needed here; conditions are joined by AND, OR and NOT", node)
 
 
 def _calculated(node: exp.Expr) -> Subject:

@@ -63,11 +63,13 @@ _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET})
 _PREFIXES = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS})
 _WORD = re.compile(r"\w+")
 _HINTS = {
-    "case": "combine conditions with AND, OR and NOT",
-    "ilike": "RLIKE '(?i)...' ignores case",
-    "interval": "compare with a DATE or a TIMESTAMP",
-    "select": "a condition is read here, as after WHERE, not a query",
-    "weekofyear": "Spark's weeks are ISO's; datetime(x, 'WEEK_OF_YEAR') counts US weeks",
+    "case": ": combine conditions with AND, OR and NOT",
+    "ilike": ": RLIKE '(?i)...' ignores case",
+    "interval": ": compare with a DATE or a TIMESTAMP",
+    "select": ": a condition is read here, as after WHERE, not a query",
+}
+_FUNCTION_HINTS = {
+    "weekofyear": "; Spark's weeks are ISO's, and datetime(x, 'WEEK_OF_YEAR') counts US weeks",
 }
 
 
@@ -93,12 +95,6 @@ def tokens(text: str, functions: Collection[str]) -> list[Token]:
     return kept
 
 
-def beyond(what: str) -> str:
-    """The reason for refusing `what`, with a hint where there is one."""
-    hint = _HINTS.get(what.lower())
-    return f"{what} is beyond this language" + (f": {hint}" if hint else "")
-
-
 def _tokenize(text: str) -> list[Token]:
     try:
         found = DIALECT.tokenize(text)
@@ -107,22 +103,22 @@ def _tokenize(text: str) -> list[Token]:
     if not found:
         raise ParseError("there is nothing to read; TRUE holds for every event", text, 0)
     if found[0].token_type in Spark.Tokenizer.COMMANDS:  # sqlglot has not read on behind it
-        raise ParseError(beyond(found[0].text), text, found[0].start)
+        reason = f"{found[0].text} is a command of SQL; back-quotes make a name of it"
+        raise ParseError(reason, text, found[0].start)
     return found
 
 
 def _start(error: TokenError, text: str) -> int:
-    """Where the quotation began, which sqlglot tells as line:column alone."""
-    place = re.search(r"from (\d+):(\d+)", f"{error} {error.__cause__}")
-    if place is None:
-        return len(text)
-    lines = text.splitlines(keepends=True)
-    return sum(map(len, lines[: int(place[1]) - 1])) + max(0, int(place[2]) - 1)
+    """Where the quotation or the comment began."""
+    place = re.search(r"from \d+:(\d+)", f"{error.__cause__} {error.__context__}")
+    return int(place[1]) if place else max(text.rfind("/*"), 0)
 
 
 def _check_depth(found: list[Token], text: str) -> None:
-    depth = prefixes = 0
+    """Refuse what sqlglot would read by recursion, level by level."""
+    depth = prefixes = chained = 0
     outer: list[int] = []  # the prefixes before each open bracket
+    previous = None
     for token in found:
         kind = token.token_type
         if kind in _PREFIXES:
@@ -130,12 +126,16 @@ def _check_depth(found: list[Token], text: str) -> None:
         elif kind in _OPENING:
             outer.append(prefixes)
             depth, prefixes = depth + 1, 0
+            chained += previous in _CLOSING  # as in a[0][0]
         else:
             depth, prefixes = depth - prefixes, 0
             if kind in _CLOSING and outer:
                 depth, prefixes = depth - 1, outer.pop()
-        if depth > MAX_DEPTH:
+            elif not outer:
+                chained = 0
+        if depth + chained > MAX_DEPTH:
             raise ParseError(f"nested more than {MAX_DEPTH} levels deep", text, token.start)
+        previous = kind
 
 
 def _add_string(kept: list[Token], token: Token, text: str) -> None:
@@ -157,7 +157,8 @@ def _word(token: Token, following: Token | None, text: str, functions: Collectio
     word, after = token.text, following.token_type if following else None
     quoted = token.token_type is TokenType.IDENTIFIER
     if not quoted and (not _WORD.fullmatch(word) or word.lower() in _HINTS):
-        raise ParseError(beyond(word), text, token.start)
+        hint = _HINTS.get(word.lower(), "")
+        raise ParseError(f"{word} is beyond this language{hint}", text, token.start)
     if after is TokenType.STRING and word.upper() in _TYPED and not quoted:
         return token
     if after is not TokenType.L_PAREN:
@@ -165,7 +166,8 @@ def _word(token: Token, following: Token | None, text: str, functions: Collectio
     if word.lower() == "cast":
         return token
     if word.lower() not in functions:
-        raise ParseError(f"there is no function {word} here", text, token.start)
+        hint = _FUNCTION_HINTS.get(word.lower(), "")
+        raise ParseError(f"there is no function {word} here{hint}", text, token.start)
     return _token(TokenType.VAR, FUNCTION + word.lower(), token, token.end)
 
 

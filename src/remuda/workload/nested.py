@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate
 
 import numpy as np
@@ -141,6 +142,7 @@ def _dice(rng: np.random.Generator) -> Iterator[float]:
         yield from rng.random(4096).tolist()
 
 
+@lru_cache(maxsize=65536)
 def _condition(lo: int, hi: int) -> Condition:
     return In((lo,)) if lo == hi else Range(lo, hi, True, True)
 

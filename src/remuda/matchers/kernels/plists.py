@@ -133,19 +133,13 @@ def skip_to(
     """Advance the list at `at` to the id or beyond, and move it to where it then belongs."""
     which = list_of(heads[at])
     end = ends[which]
-    position = positions[which]
-    if entries[position] < 4 * next_id:
-        position += 1
-        if position < end and entries[position] < 4 * next_id:
-            position = _first_at_least(4 * next_id, position, end, entries)
+    position = _first_at_least(4 * next_id, positions[which], end, entries)
     positions[which] = position
     head = EOL if position == end else (np.int64(entries[position]) << _ENTRY) | which
-    spot, one = np.uint64(at), np.uint64(1)
-    beyond = np.uint64(n - 1)
-    while spot < beyond and heads[spot + one] < head:
-        heads[spot] = heads[spot + one]
-        spot += one
-    heads[spot] = head
+    while at + 1 < n and heads[at + 1] < head:
+        heads[at] = heads[at + 1]
+        at += 1
+    heads[at] = head
 
 
 @kernel
