@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from hypothesis import strategies as st
-from strategies import expressions_over, weights
 
 from remuda.model.attributes import Attribute
 from remuda.model.conditions import (
@@ -18,8 +17,11 @@ from remuda.model.conditions import (
     Relation,
     Suffix,
 )
-from remuda.model.expressions import Polarity, Predicate
+from remuda.model.expressions import And, Expression, Or, Polarity, Predicate
 from remuda.model.operations import Length, Size
+from strategies import expressions_over, weights
+
+SCALARS = (Attribute.parse("a"), Attribute.parse("b"))
 
 _numbers = st.sampled_from((0, 1, 2, 3, 1.5))
 _texts = st.sampled_from(("", "a", "ab", "b"))
@@ -57,7 +59,21 @@ predicates = st.builds(
     weights,
 )
 expressions = expressions_over(predicates)
+
+
+@st.composite
+def crowds(draw: st.DrawFn) -> Expression:
+    """One And or Or over many predicates on one dimension."""
+    conditions = draw(st.lists(st.one_of(_ranges(), _conditions), min_size=2, max_size=7))
+    polarities = draw(st.lists(st.sampled_from(Polarity), min_size=1, max_size=2))
+    return draw(st.sampled_from((And, Or)))(
+        *(
+            Predicate(SCALARS[0], condition, (), draw(st.sampled_from(polarities)))
+            for condition in conditions
+        )
+    )
+
+
 scalar_events = st.fixed_dictionaries({}, optional={"a": _elements, "b": _elements})
 _many = st.one_of(_elements, st.lists(_elements, max_size=3))
 events = st.fixed_dictionaries({}, optional={"a": _many, "b": _many})
-SCALARS = (Attribute.parse("a"), Attribute.parse("b"))

@@ -3,12 +3,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import NOW, events, expressions, predicates
 
 from remuda.errors import ExpansionError
 from remuda.language.python import attr
 from remuda.logic.normal import cnf, cnf_size, dnf, dnf_size, flat, nnf
 from remuda.model.expressions import And, Expression, Not, Or, Polarity, Predicate, fold
+from strategies import NOW, events, expressions, predicates
 
 a, b, c, d = (attr(name).eq(1) for name in "abcd")
 DEEP = 5000

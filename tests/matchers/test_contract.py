@@ -20,6 +20,7 @@ SHAPES = {
     "one dimension": {"n_dims": 1},
     "many dimensions": {"n_dims": 300, "present": 0.05, "n_clauses": 400},
     "large domains": {"max_spaces": 400, "n_dims": 5, "n_clauses": 500},
+    "huge domains": {"max_spaces": 3000, "n_dims": 3, "n_clauses": 1000},
     "binary domains": {"max_spaces": 1, "n_dims": 20},
     "long clauses": {"n_dims": 70, "max_predicates": 70, "negated": 0.1, "present": 0.95},
     "no clauses": {"n_clauses": 0},

@@ -161,13 +161,16 @@ def test_every_name_can_be_written(names):
     assert Attribute.parse(written).resolve(event) == "found"
 
 
-@given(st.text(alphabet="$.[]'\"*?@ab01:,()!=<>&|\\- ", max_size=12), st.recursive(
-    st.one_of(st.none(), st.integers(0, 2), st.sampled_from(["a", "ab"])),
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(["a", "b", "0"]), inner)
+@given(
+    st.text(alphabet="$.[]'\"*?@ab01:,()!=<>&|\\- ", max_size=12),
+    st.recursive(
+        st.one_of(st.none(), st.integers(0, 2), st.sampled_from(["a", "ab"])),
+        lambda inner: st.one_of(
+            st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(["a", "b", "0"]), inner)
+        ),
+        max_leaves=8,
     ),
-    max_leaves=8,
-))
+)
 def test_any_text_is_a_path_or_refused_and_any_event_is_searched(path, event):
     try:
         attribute = Attribute.parse(path)

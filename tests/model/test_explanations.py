@@ -7,11 +7,11 @@ from decimal import Decimal
 
 import pytest
 from hypothesis import given
-from strategies import NOW, events, expressions, predicates
 
 from remuda.language.python import attr
 from remuda.model.explanations import Explanation, describe, explain
 from remuda.model.expressions import And, Expression, Not, Or
+from strategies import NOW, events, expressions, predicates
 
 a, b = attr("a"), attr("b")
 YOUNG = attr("age").between(18, 25) & (
@@ -32,9 +32,7 @@ def test_prints_as_a_tree():
 
 def test_prints_what_operations_made_of_the_value():
     found = explain(Not(attr("id").add(1).modulo(10).eq(0)), {"id": 7}, NOW)
-    assert str(found) == (
-        "✓ not\n└── ✗ id = 0: saw 7, after addition 1 and modulo 10 8"
-    )
+    assert str(found) == ("✓ not\n└── ✗ id = 0: saw 7, after addition 1 and modulo 10 8")
 
 
 def test_prints_constants():
@@ -101,7 +99,10 @@ WORDS = {
     "presence": (a.exists(), "a exists"),
     "denied": (~a.missing(), "a not missing"),
     "an operation": (a.substring(1).eq("x"), "a after substring 1 to its end = 'x'"),
-    "a moment": (a.datetime("HOUR_OF_DAY", zone="Asia/Tokyo") > 5, "a after hour of day in Asia/Tokyo > 5"),
+    "a moment": (
+        a.datetime("HOUR_OF_DAY", zone="Asia/Tokyo") > 5,
+        "a after hour of day in Asia/Tokyo > 5",
+    ),
     "a text read": (a.to_datetime() > 5, "a after date-time ISO 8601 > 5"),
     "bits and size": (a.size().binary().eq("x"), "a after size and binary conversion = 'x'"),
     "an odd name": (attr("$['x y']").exists(), "$['x y'] exists"),

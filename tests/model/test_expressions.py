@@ -9,7 +9,6 @@ from itertools import pairwise
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import NOW, PATHS, events, expressions, expressions_over, predicates
 
 from remuda.errors import InvalidCriterion
 from remuda.language.python import attr
@@ -17,6 +16,7 @@ from remuda.logic.normal import nnf
 from remuda.model.conditions import TWO_VALUED, In
 from remuda.model.expressions import And, Expression, Not, Or, Polarity, Predicate, clock, fold
 from remuda.model.values import key
+from strategies import NOW, PATHS, events, expressions, expressions_over, predicates
 
 a, b, c = attr("a"), attr("b"), attr("c")
 DEEP = 5000
@@ -371,4 +371,3 @@ def test_fold_visits_parts_in_order():
     seen = []
     fold(And(p, Not(q), Or(r)), lambda node, parts: seen.append((type(node), len(parts))))
     assert seen == [(Predicate, 0), (Predicate, 0), (Not, 1), (Predicate, 0), (Or, 1), (And, 3)]
-

@@ -7,7 +7,9 @@ import sys
 
 import typer
 
+from remuda.cli.benchmarks import bench
 from remuda.cli.checking import check, explain
+from remuda.cli.demo import demo
 from remuda.cli.files import FileError
 from remuda.errors import RemudaError
 
@@ -20,11 +22,8 @@ app = typer.Typer(
 )
 app.command()(check)
 app.command()(explain)
-
-
-@app.callback()
-def _root() -> None:
-    """Keep sub-commands even while there is one."""
+app.command()(demo)
+app.command()(bench)
 
 
 def main() -> None:

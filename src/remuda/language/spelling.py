@@ -14,8 +14,9 @@ from sqlglot.dialects.spark import Spark
 from remuda.model.values import instant, number, tidy
 
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_KEYWORDS = frozenset(Spark.Tokenizer.KEYWORDS) | {"CAST"}
+_KEYWORDS = frozenset(Spark.Tokenizer.KEYWORDS) | {"CAST", "CURRENT_PATH"}
 _MANY_DIGITS = 60
+INFINITE = (math.inf, -math.inf)  # math.isinf() fails on numbers too large for a float
 _ESCAPES = str.maketrans({"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
 
@@ -69,7 +70,7 @@ def _scalar(value: Any) -> str:
     found = number(value)
     if found is None:
         return double(math.nan)  # within a list, another value that equals nothing
-    return double(float(found)) if math.isinf(found) else exact(found)
+    return double(float(found)) if found in INFINITE else exact(found)
 
 
 def moment(value: date) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from datetime import date, datetime
 from decimal import Decimal
@@ -23,7 +22,7 @@ from remuda.language.phrases import (
     worded,
     write,
 )
-from remuda.language.spelling import double, moment, name, string
+from remuda.language.spelling import INFINITE, double, moment, name, string
 from remuda.language.subjects import FIELDS
 from remuda.model.attributes import Attribute, Index
 from remuda.model.conditions import (
@@ -112,7 +111,7 @@ def _wording(predicate: Predicate) -> Wording:
 def _check(given: _Type | None, wanted: _Type) -> None:
     """Refuse what Spark would have to convert; the type of a column is taken on trust."""
     if given is not None and given is not wanted and not {given, wanted} <= _NUMERIC:
-        raise _Unsaid(f"there would be a {given} where a {wanted} is needed")
+        raise _Unsaid(f"Spark would need {wanted} values here, not {given} ones")
 
 
 # Conditions
@@ -230,7 +229,7 @@ def _literal(value: Any) -> Literal:
     found = number(plain)
     if found is None:
         raise _Unsaid("Spark does not compare scalars with lists or objects")
-    if math.isinf(found) or (isinstance(plain, float) and not isinstance(found, int)):
+    if found in INFINITE or (isinstance(plain, float) and not isinstance(found, int)):
         return _Type.DOUBLE, double(float(found))
     return _Type.NUMBER, _number(found)
 

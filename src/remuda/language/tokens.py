@@ -57,7 +57,8 @@ _SYMBOLS = frozenset(
     }
 )
 _PLAIN = _KEYWORDS | _SYMBOLS | {TokenType.NUMBER, TokenType.RAW_STRING}
-_TYPED = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ"})  # before a string
+_MOMENTS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ"})
+_TYPES = _MOMENTS | {"TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL"}
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET})
 _PREFIXES = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS})
@@ -88,8 +89,10 @@ def tokens(text: str, functions: Collection[str]) -> list[Token]:
             kept.append(token)
         elif kind is TokenType.STRING:
             _add_string(kept, token, text)
-        elif i and (kept[-1].token_type is TokenType.ALIAS or token.start == kept[-1].start):
-            kept.append(token)  # the type of a CAST, or the suffix of a number such as 5L
+        elif i and token.start == kept[-1].start:
+            kept.append(token)  # the suffix of a number such as 5L
+        elif i and kept[-1].token_type is TokenType.ALIAS:
+            kept.append(_type(token, text))
         else:
             kept.append(_word(token, found[i + 1] if i + 1 < len(found) else None, text, functions))
     return kept
@@ -153,13 +156,22 @@ def _add_string(kept: list[Token], token: Token, text: str) -> None:
         kept[-1] = _token(TokenType.STRING, before.text + quote + token.text, before, token.end)
 
 
+def _type(token: Token, text: str) -> Token:
+    """The type of a CAST; types made of types are as deep as anyone likes, so none is read."""
+    if token.text.upper() not in _TYPES:
+        raise ParseError(
+            f"AS stands in CAST alone, and {token.text} is no type for it", text, token.start
+        )
+    return token
+
+
 def _word(token: Token, following: Token | None, text: str, functions: Collection[str]) -> Token:
     word, after = token.text, following.token_type if following else None
     quoted = token.token_type is TokenType.IDENTIFIER
     if not quoted and (not _WORD.fullmatch(word) or word.lower() in _HINTS):
         hint = _HINTS.get(word.lower(), "")
         raise ParseError(f"{word} is beyond this language{hint}", text, token.start)
-    if after is TokenType.STRING and word.upper() in _TYPED and not quoted:
+    if after is TokenType.STRING and word.upper() in _MOMENTS and not quoted:
         return token
     if after is not TokenType.L_PAREN:
         return _token(TokenType.IDENTIFIER, word, token, token.end)

@@ -23,25 +23,19 @@ from remuda.matchers.kernels.disjunctions import (
 )
 from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.plists import (
-    EOL,
     PostingLists,
-    count_runs,
+    begin_event,
     get_posting_lists,
     id_of,
     list_of,
     mark_of,
+    next_candidate,
     partitioned,
-    skip_to,
+    room_for,
 )
 from remuda.matchers.kernels.postings import ALL, IN, Keys, event_keys, keys_for, place, post
 from remuda.matchers.kernels.queue import drain, offer
-from remuda.matchers.kernels.ranking import (
-    Ranked,
-    bound_up_to,
-    item_weights,
-    predicate_score,
-    weigh_groups,
-)
+from remuda.matchers.kernels.ranking import Ranked, item_weights, predicate_score, weigh_groups
 from remuda.matchers.kernels.truth import holds, lay_out, take_away
 
 
@@ -76,7 +70,13 @@ class CnfKIndex:
         disjunctions = np.full(len(parts.entries), -1, np.int32)
         disjunctions[: len(origins)] = flat.disjunctions[origins]
         return cls(
-            cnf, keys, parts, frozen(disjunctions), frozen(n_denials(table)), frozen(row_of), weights
+            cnf,
+            keys,
+            parts,
+            frozen(disjunctions),
+            frozen(n_denials(table)),
+            frozen(row_of),
+            weights,
         )
 
     def match(self, events: EventBatch) -> Hits:
@@ -85,6 +85,8 @@ class CnfKIndex:
 
     def top(self, events: EventBatch, n: int, event_weights: Floats | None = None) -> Ranked:
         """The n best rows of each event, whose spaces weigh 1 unless told otherwise."""
+        if n < 1:
+            raise ValueError(f"top {n}: ask for at least 1")
         if event_weights is None:
             event_weights = np.ones(len(events.spaces))
         return self._search(events, True, n, event_weights)
@@ -94,13 +96,13 @@ class CnfKIndex:
     ) -> Ranked:
         longest = int(np.diff(events.starts).max(initial=0))
         table = self.cnf.table
-        found = _cnf_algorithm(
+        starts, rows, scores, tally = _cnf_algorithm(
             events.starts, events.spaces, *self.keys, *self.lists, self.disjunctions, self.denials,
             self.row_of, *self.cnf.rows, longest * self.keys.most_per_space + 1,
             ranked, min(n_best, len(self.row_of)), event_weights, self.weights,
             *table.clauses, table.n_dims, *table.predicates,
         )  # fmt: skip
-        return Ranked(*found, 0)
+        return Ranked(starts, rows, scores, *tally.tolist())
 
     @property
     def nbytes(self) -> int:
@@ -176,21 +178,18 @@ def _cnf_algorithm(
     span_starts: Ints,
     span_lo: Ints,
     span_hi: Ints,
-) -> tuple[Longs, Ints, Floats, int, int]:
+) -> tuple[Longs, Ints, Floats, Longs]:
     """Algorithm 2, with the first pruning of section 5 where it is ranked."""
-    n_events = len(event_starts) - 1
-    largest_size = run_sizes.max() if len(run_sizes) else 0
-    starts, rows, scores = np.zeros(n_events + 1, np.int64), np.empty(1024, np.int32), np.empty(1024)
+    n_events, n, tally = len(event_starts) - 1, 0, np.zeros(3, np.int64)
+    starts, rows, scores = np.zeros(n_events + 1, np.int64), np.empty(1024, np.int32), np.empty(0)
+    best_scores, best_rows = np.empty(n_best), np.empty(n_best, np.int32)
     keys, groups = np.empty(most_keys, np.int32), np.empty(most_keys, np.int32)
     shares, sizes = np.empty(most_keys, np.int32), np.empty(most_keys, np.int32)
     next_runs, group_weights = np.empty(most_keys, np.int32), np.zeros(most_keys)
     first, last = np.zeros(n_dims, np.int64), np.zeros(n_dims, np.int64)
-    best_scores, best_rows = np.empty(n_best), np.empty(n_best, np.int32)
     counters = np.empty(np.diff(row_starts).max() if len(row_starts) > 1 else 0, np.int64)
-    most_lists = 0
-    heads, positions = np.empty(0, np.int64), np.empty(0, np.int64)
-    ends, owners, list_bounds = np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0)
-    n, n_kept, candidates, pruned = 0, 0, 0, 0
+    heads, positions, ends, owners, list_bounds = room_for(256)
+    largest_size = run_sizes.max() if len(run_sizes) else 0
     for event in range(n_events):
         begin, end = event_starts[event], event_starts[event + 1]
         n_keys = event_keys(
@@ -200,66 +199,54 @@ def _cnf_algorithm(
         n_groups = groups[n_keys - 1] + 1 if n_keys else 0
         if ranked:
             lay_out(spaces, begin, end, dim_of_space, first, last)
-            weigh_groups(n_keys, begin, groups, sizes, event_weights, group_weights)
-        keys[n_keys] = len(key_runs) - 2  # Z, a group by itself
-        groups[n_keys], shares[n_keys], sizes[n_groups], group_weights[n_groups] = n_groups, 1, 1, 0
-        n_keys += 1
-        n_runs = count_runs(n_keys, keys, key_runs, next_runs)
-        if n_runs > most_lists:
-            most_lists = 2 * n_runs
-            heads, positions = np.empty(most_lists, np.int64), np.empty(most_lists, np.int64)
-            ends, owners = np.empty(most_lists, np.int64), np.empty(most_lists, np.int32)
-            list_bounds = np.empty(most_lists)
+            weigh_groups(n_groups, begin, sizes, event_weights, group_weights)
+        n_runs = begin_event(n_keys, n_groups, key_runs, keys, groups, shares, sizes, next_runs)
+        if n_runs > len(heads):
+            heads, positions, ends, owners, list_bounds = room_for(n_runs)
+        n_kept = 0
         # all sizes, however few keys the event has: one key may be in many disjunctions
         for size in range(largest_size, -1, -1):
             n_lists = get_posting_lists(
-                size, n_keys, keys, groups, next_runs, key_runs, run_sizes, run_starts, entries,
-                bounds, group_weights, heads, positions, ends, owners, list_bounds,
+                size, n_keys, keys, groups, group_weights,
+                next_runs, key_runs, run_sizes, run_starts, entries, bounds,
+                heads, positions, ends, owners, list_bounds,
             )  # fmt: skip
             needed = max(size, 1)  # sizes 0 and 1 are processed alike
             if n_lists < needed:
                 continue
-            while heads[needed - 1] != EOL:
-                pivot = id_of(heads[needed - 1])
-                row = row_of[pivot]
-                next_id, n_skipped, bound = pivot + 1, needed, np.inf
-                full = ranked and n_kept == n_best
-                if full:
-                    bound, n_skipped = bound_up_to(pivot, n_lists, heads, list_bounds)
-                if full and bound < best_scores[0]:
-                    pruned += 1
-                elif id_of(heads[0]) == pivot:
-                    candidates += 1
-                    # the paper skips the first K lists alone; were others left at the row, it
-                    # would be counted once more without them
-                    n_skipped = needed
-                    while n_skipped < n_lists and id_of(heads[n_skipped]) == pivot:
-                        n_skipped += 1
-                    satisfied = _satisfied(
-                        row, n_skipped, heads, positions, owners, groups, shares, sizes,
-                        disjunctions, denials, row_starts, row_clauses, counters,
+            # the paper leaves the first K lists at a row behind; all are, lest the row be counted
+            # once more without those of its ∉ that are violated
+            n_at = 0
+            while True:
+                worst = best_scores[0] if ranked and n_kept == n_best else -np.inf
+                n_at = next_candidate(
+                    n_at, needed, worst,
+                    n_lists, heads, positions, ends, entries, list_bounds, tally,
+                )  # fmt: skip
+                if n_at == 0:
+                    break
+                row = row_of[id_of(heads[0])]
+                satisfied = _satisfied(
+                    row, n_at, heads, positions, owners, groups, shares, sizes,
+                    disjunctions, denials, row_starts, row_clauses, counters,
+                )  # fmt: skip
+                if satisfied and ranked:
+                    score = _score(
+                        row, spaces, event_weights, first, last, weights,
+                        row_starts, row_clauses, clause_starts, items,
+                        dims, on_missing, every, span_starts, span_lo, span_hi,
                     )  # fmt: skip
-                    if satisfied and ranked:
-                        score = _score(
-                            row, spaces, event_weights, first, last, weights, row_starts,
-                            row_clauses, clause_starts, items,
-                            dims, on_missing, every, span_starts, span_lo, span_hi,
-                        )  # fmt: skip
-                        n_kept = offer(score, row, best_scores, best_rows, n_kept)
-                    elif satisfied:
-                        rows = grown(rows, n + 1)
-                        rows[n] = row
-                        n += 1
-                else:  # no row before the pivot has enough lists
-                    next_id, n_skipped = pivot, needed - 1
-                for at in range(n_skipped - 1, -1, -1):
-                    skip_to(next_id, at, heads, n_lists, positions, ends, entries)
+                    n_kept = offer(score, row, best_scores, best_rows, n_kept)
+                elif satisfied:
+                    rows = grown(rows, n + 1)
+                    rows[n] = row
+                    n += 1
         if ranked:
             take_away(spaces, begin, end, dim_of_space, first, last)
             scores, rows = drain(best_scores, best_rows, n_kept, scores, rows, n)
-            n, n_kept = n + n_kept, 0
+            n += n_kept
         starts[event + 1] = n
-    return starts, rows[:n].copy(), scores[: n if ranked else 0].copy(), candidates, pruned
+    return starts, rows[:n].copy(), scores[: n if ranked else 0].copy(), tally
 
 
 @kernel
@@ -323,7 +310,7 @@ def _agreed(
             if other < at:
                 return False
             said += shares[owners[which]] if mark_of(heads[other]) & ALL else sizes[group]
-    return said >= sizes[group]
+    return bool(said >= sizes[group])
 
 
 @kernel

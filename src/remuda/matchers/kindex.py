@@ -18,15 +18,17 @@ from remuda.jit import kernel
 from remuda.matchers.contract import Hits
 from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.plists import (
-    EOL,
+    PRUNED_PARTITIONS,
     PostingLists,
-    count_runs,
+    begin_event,
+    bound_of_partition,
     get_posting_lists,
     id_of,
     list_of,
     mark_of,
+    next_candidate,
     partitioned,
-    skip_to,
+    room_for,
 )
 from remuda.matchers.kernels.postings import (
     ALL,
@@ -40,14 +42,7 @@ from remuda.matchers.kernels.postings import (
     satisfiable,
 )
 from remuda.matchers.kernels.queue import drain, offer
-from remuda.matchers.kernels.ranking import (
-    Ranked,
-    bound_of_partition,
-    bound_up_to,
-    item_weights,
-    predicate_score,
-    weigh_groups,
-)
+from remuda.matchers.kernels.ranking import Ranked, item_weights, predicate_score, weigh_groups
 from remuda.matchers.kernels.truth import lay_out, take_away
 
 
@@ -83,6 +78,8 @@ class KIndex:
 
     def top(self, events: EventBatch, n: int, event_weights: Floats | None = None) -> Ranked:
         """The n best conjunctions of each event, whose spaces weigh 1 unless told otherwise."""
+        if n < 1:
+            raise ValueError(f"top {n}: ask for at least 1")
         if event_weights is None:
             event_weights = np.ones(len(events.spaces))
         return self._search(events, True, n, event_weights)
@@ -91,13 +88,13 @@ class KIndex:
         self, events: EventBatch, ranked: bool, n_best: int, event_weights: Floats
     ) -> Ranked:
         longest = int(np.diff(events.starts).max(initial=0))
-        found = _conjunction_algorithm(
+        starts, rows, scores, tally = _conjunction_algorithm(
             events.starts, events.spaces, *self.keys, *self.lists, self.row_of,
             longest * self.keys.most_per_space + 1,
             ranked, min(n_best, len(self.row_of)), event_weights, self.weights,
             *self.table.clauses, self.table.n_dims, *self.table.predicates,
         )  # fmt: skip
-        return Ranked(*found)
+        return Ranked(starts, rows, scores, *tally.tolist())
 
     @property
     def nbytes(self) -> int:
@@ -132,23 +129,19 @@ def _conjunction_algorithm(
     span_starts: Ints,
     span_lo: Ints,
     span_hi: Ints,
-) -> tuple[Longs, Ints, Floats, int, int, int]:
+) -> tuple[Longs, Ints, Floats, Longs]:
     """Algorithm 1, with the two prunings of section 5 where it is ranked."""
-    n_events = len(event_starts) - 1
-    largest_size = run_sizes.max() if len(run_sizes) else 0
-    starts, rows, scores = np.zeros(n_events + 1, np.int64), np.empty(1024, np.int32), np.empty(1024)
+    n_events, n, tally = len(event_starts) - 1, 0, np.zeros(3, np.int64)
+    starts, rows, scores = np.zeros(n_events + 1, np.int64), np.empty(1024, np.int32), np.empty(0)
+    best_scores, best_rows = np.empty(n_best), np.empty(n_best, np.int32)
     keys, groups = np.empty(most_keys, np.int32), np.empty(most_keys, np.int32)
     shares, sizes = np.empty(most_keys, np.int32), np.empty(most_keys, np.int32)
     next_runs = np.empty(most_keys, np.int32)
     ins, outs = np.zeros(most_keys, np.int64), np.zeros(most_keys, np.int64)
     group_weights, largest = np.zeros(most_keys), np.zeros(most_keys)
     first, last = np.zeros(n_dims, np.int64), np.zeros(n_dims, np.int64)
-    best_scores, best_rows = np.empty(n_best), np.empty(n_best, np.int32)
-    most_lists = 0
-    heads, positions = np.empty(0, np.int64), np.empty(0, np.int64)
-    ends, owners = np.empty(0, np.int64), np.empty(0, np.int32)
-    list_bounds = np.empty(0)
-    n, n_kept, candidates, pruned, pruned_partitions = 0, 0, 0, 0, 0
+    heads, positions, ends, owners, list_bounds = room_for(256)
+    largest_size = run_sizes.max() if len(run_sizes) else 0
     for event in range(n_events):
         begin, end = event_starts[event], event_starts[event + 1]
         n_keys = event_keys(
@@ -156,80 +149,67 @@ def _conjunction_algorithm(
             space_starts, dim_of_space, first_level, level_starts, keys, groups, shares, sizes,
         )  # fmt: skip
         n_groups = groups[n_keys - 1] + 1 if n_keys else 0
-        several = end - begin > n_groups
         if ranked:
             lay_out(spaces, begin, end, dim_of_space, first, last)
-            weigh_groups(n_keys, begin, groups, sizes, event_weights, group_weights)
-        keys[n_keys] = len(key_runs) - 2  # Z, a group by itself
-        groups[n_keys], shares[n_keys], sizes[n_groups], group_weights[n_groups] = n_groups, 1, 1, 0
-        n_keys += 1
-        n_runs = count_runs(n_keys, keys, key_runs, next_runs)
-        if n_runs > most_lists:
-            most_lists = 2 * n_runs
-            heads, positions = np.empty(most_lists, np.int64), np.empty(most_lists, np.int64)
-            ends, owners = np.empty(most_lists, np.int64), np.empty(most_lists, np.int32)
-            list_bounds = np.empty(most_lists)
+            weigh_groups(n_groups, begin, sizes, event_weights, group_weights)
+        n_runs = begin_event(n_keys, n_groups, key_runs, keys, groups, shares, sizes, next_runs)
+        if n_runs > len(heads):
+            heads, positions, ends, owners, list_bounds = room_for(n_runs)
+        n_kept = 0
         for size in range(min(largest_size, n_groups), -1, -1):
             n_lists = get_posting_lists(
-                size, n_keys, keys, groups, next_runs, key_runs, run_sizes, run_starts, entries,
-                bounds, group_weights, heads, positions, ends, owners, list_bounds,
+                size, n_keys, keys, groups, group_weights,
+                next_runs, key_runs, run_sizes, run_starts, entries, bounds,
+                heads, positions, ends, owners, list_bounds,
             )  # fmt: skip
             needed = max(size, 1)  # sizes 0 and 1 are processed alike
             if n_lists < needed:
                 continue
-            full = ranked and n_kept == n_best
-            if full and (
-                bound_of_partition(needed, n_lists, list_bounds, largest) < best_scores[0]
+            worst = best_scores[0] if ranked and n_kept == n_best else -np.inf
+            if worst > -np.inf and (
+                bound_of_partition(needed, n_lists, list_bounds, largest) < worst
             ):
-                pruned_partitions += 1
+                tally[PRUNED_PARTITIONS] += 1
                 continue
-            while heads[needed - 1] != EOL:
-                pivot = id_of(heads[needed - 1])
-                next_id, n_skipped, bound = pivot + 1, needed, np.inf
-                full = ranked and n_kept == n_best
-                if full:
-                    bound, n_skipped = bound_up_to(pivot, n_lists, heads, list_bounds)
-                if full and bound < best_scores[0]:
-                    pruned += 1
-                elif id_of(heads[0]) == pivot:
-                    candidates += 1
-                    # the paper's step 26 would leave the first K lists of a rejected row where
-                    # they are, for ever; its text has all lists skipped that are at the row
-                    n_skipped = needed
-                    while n_skipped < n_lists and id_of(heads[n_skipped]) == pivot:
-                        n_skipped += 1
-                    if several:
-                        satisfied = needed == _n_agreed(
-                            n_skipped, heads, owners, groups, shares, sizes, ins, outs
-                        )
-                    else:
-                        satisfied = mark_of(heads[0]) & IN != 0
-                    if satisfied and ranked:
-                        score = _score(
-                            row_of[pivot], spaces, event_weights, first, last,
-                            weights, clause_starts, items,
-                            dims, on_missing, every, span_starts, span_lo, span_hi,
-                        )  # fmt: skip
-                        n_kept = offer(score, row_of[pivot], best_scores, best_rows, n_kept)
-                    elif satisfied:
-                        rows = grown(rows, n + 1)
-                        rows[n] = row_of[pivot]
-                        n += 1
-                else:  # no row before the pivot has enough lists
-                    next_id, n_skipped = pivot, needed - 1
-                for at in range(n_skipped - 1, -1, -1):
-                    skip_to(next_id, at, heads, n_lists, positions, ends, entries)
+            # all lists at a row are left behind with it, as the paper's text has it: its step 26
+            # would leave the first K of a rejected row where they are, for ever
+            n_at = 0
+            while True:
+                worst = best_scores[0] if ranked and n_kept == n_best else -np.inf
+                n_at = next_candidate(
+                    n_at, needed, worst,
+                    n_lists, heads, positions, ends, entries, list_bounds, tally,
+                )  # fmt: skip
+                if n_at == 0:
+                    break
+                row = row_of[id_of(heads[0])]
+                satisfied = _satisfied(
+                    needed, n_at, end - begin > n_groups,
+                    heads, owners, groups, shares, sizes, ins, outs,
+                )  # fmt: skip
+                if satisfied and ranked:
+                    score = _score(
+                        row, spaces, event_weights, first, last, weights, clause_starts, items,
+                        dims, on_missing, every, span_starts, span_lo, span_hi,
+                    )  # fmt: skip
+                    n_kept = offer(score, row, best_scores, best_rows, n_kept)
+                elif satisfied:
+                    rows = grown(rows, n + 1)
+                    rows[n] = row
+                    n += 1
         if ranked:
             take_away(spaces, begin, end, dim_of_space, first, last)
             scores, rows = drain(best_scores, best_rows, n_kept, scores, rows, n)
-            n, n_kept = n + n_kept, 0
+            n += n_kept
         starts[event + 1] = n
-    return starts, rows[:n].copy(), scores[:n if ranked else 0].copy(), candidates, pruned, pruned_partitions
+    return starts, rows[:n].copy(), scores[: n if ranked else 0].copy(), tally
 
 
 @kernel
-def _n_agreed(
+def _satisfied(
+    needed: int,
     n: int,
+    several: bool,
     heads: Longs,
     owners: Ints,
     groups: Ints,
@@ -237,8 +217,11 @@ def _n_agreed(
     sizes: Ints,
     ins: Longs,
     outs: Longs,
-) -> int:
-    """Merge the current entries of each dimension; count the ∈ among them, -1 if there is a ∉."""
+) -> bool:
+    """Whether the first n entries, all of one row, are `needed` ∈ and no ∉."""
+    if not several:
+        return bool(mark_of(heads[0]) & IN)  # a ∉ would come first
+    # the event has lists: the entries of each dimension are merged before they are counted
     for at in range(n):
         key, mark = owners[list_of(heads[at])], mark_of(heads[at])
         said = shares[key] if mark & ALL else sizes[groups[key]]
@@ -252,7 +235,7 @@ def _n_agreed(
         n_out += outs[group] >= sizes[group]
         n_in += ins[group] >= sizes[group]
         ins[group], outs[group] = 0, 0
-    return -1 if n_out else n_in
+    return n_out == 0 and n_in == needed
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""PSCAN, the baseline of the VLDB'09 paper for CNF: rows in the event's posting lists, evaluated."""
+"""PSCAN, the CNF baseline of the VLDB'09 paper: the rows in the event's lists are evaluated."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 
-from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of
+from remuda.arrays import Bools, Ints, Longs, Ragged, frozen
 from remuda.encoding.table import CnfTable, EventBatch
 from remuda.jit import kernel
 from remuda.matchers.contract import Hits
@@ -34,7 +34,7 @@ class PScan:
     @classmethod
     def build(cls, cnf: CnfTable) -> Self:
         table = cnf.table
-        asking = _asking_only(cnf)
+        asking = flat_rows(_asking(cnf)).rows
         uses = np.bincount(asking.items, minlength=len(table.predicates.dim))
         keys = keys_for(table, uses, conjunctive=False)
         posted = post(table.predicates, keys, uses, conjunctive=False)
@@ -58,9 +58,100 @@ class PScan:
         return sum(array.nbytes for array in (*self.keys, *self.lists, self.always))
 
 
-def _asking_only(cnf: CnfTable) -> Ragged:
-    """The predicates of each row that are in disjunctions without a ∉."""
-    flat = flat_rows(cnf)
-    lengths = np.diff(flat.rows.starts)
-    n_kept = np.diff(cnf.table.clauses.starts)
-    raise NotImplementedError
+def _asking(cnf: CnfTable) -> CnfTable:
+    """The rows without their disjunctions that have a ∉: what is left asks for some key."""
+    kept = n_denials(cnf.table)[cnf.rows.items] == 0
+    starts = np.append(0, np.cumsum(kept))[cnf.rows.starts]
+    return CnfTable(Ragged(starts, cnf.rows.items[kept]), cnf.table)
+
+
+@kernel
+def _pscan(
+    event_starts: Longs,
+    spaces: Ints,
+    space_starts: Ints,
+    dim_of_space: Ints,
+    first_level: Ints,
+    level_starts: Ints,
+    list_starts: Longs,
+    lists: Ints,
+    always: Ints,
+    most_keys: int,
+    seen: Longs,
+    row_starts: Longs,
+    row_clauses: Ints,
+    clause_starts: Longs,
+    items: Ints,
+    n_dims: int,
+    dims: Ints,
+    on_missing: Bools,
+    every: Bools,
+    span_starts: Ints,
+    span_lo: Ints,
+    span_hi: Ints,
+) -> tuple[Longs, Ints, int]:
+    n_events = len(event_starts) - 1
+    starts = np.zeros(n_events + 1, np.int64)
+    rows = np.empty(1024, np.int32)
+    keys, groups = np.empty(most_keys, np.int32), np.empty(most_keys, np.int32)
+    shares, sizes = np.empty(most_keys, np.int32), np.empty(most_keys, np.int32)
+    first, last = np.zeros(n_dims, np.int64), np.zeros(n_dims, np.int64)
+    n, candidates = 0, 0
+    for event in range(n_events):
+        begin, end = event_starts[event], event_starts[event + 1]
+        n_keys = event_keys(
+            spaces, begin, end,
+            space_starts, dim_of_space, first_level, level_starts, keys, groups, shares, sizes,
+        )  # fmt: skip
+        lay_out(spaces, begin, end, dim_of_space, first, last)
+        for k in range(n_keys + 1):
+            listed = (
+                always if k == n_keys else lists[list_starts[keys[k]] : list_starts[keys[k] + 1]]
+            )
+            for row in listed:
+                if seen[row] > event:
+                    continue
+                seen[row] = event + 1
+                candidates += 1
+                if _holds(
+                    row, spaces, first, last, row_starts, row_clauses, clause_starts, items,
+                    dims, on_missing, every, span_starts, span_lo, span_hi,
+                ):  # fmt: skip
+                    rows = grown(rows, n + 1)
+                    rows[n] = row
+                    n += 1
+        take_away(spaces, begin, end, dim_of_space, first, last)
+        starts[event + 1] = n
+    return starts, rows[:n].copy(), candidates
+
+
+@kernel
+def _holds(
+    row: int,
+    spaces: Ints,
+    first: Longs,
+    last: Longs,
+    row_starts: Longs,
+    row_clauses: Ints,
+    clause_starts: Longs,
+    items: Ints,
+    dims: Ints,
+    on_missing: Bools,
+    every: Bools,
+    span_starts: Ints,
+    span_lo: Ints,
+    span_hi: Ints,
+) -> bool:
+    """Whether each disjunction of the row has a predicate that holds."""
+    for j in range(row_starts[row], row_starts[row + 1]):
+        some = False
+        for i in range(clause_starts[row_clauses[j]], clause_starts[row_clauses[j] + 1]):
+            if holds(
+                items[i], spaces, first, last,
+                dims, on_missing, every, span_starts, span_lo, span_hi,
+            ):  # fmt: skip
+                some = True
+                break
+        if not some:
+            return False
+    return True

@@ -1,8 +1,10 @@
-"""PSTBloom: an access predicate leads to each clause, Bloom signatures refuse most of the others.
+"""PSTBloom: access predicates lead to clauses, Bloom signatures refuse most that do not match.
 
-Every dimension has a PS-Tree. The leaves that a clause's access predicate covers list the clause;
-the leaves that its other predicates cover have it in their signatures. A candidate is refused if
-a leaf that the event is in does not have it in its signature; what remains is verified.
+Every dimension has a PS-Tree. A clause is listed on the leaves that its access predicate covers,
+and is in the signatures of the leaves that its other predicates cover. An event refuses a
+candidate that is not in the signature of a leaf it is in; candidates that remain are verified.
+
+Predicates that are not narrow cover too many leaves to be worth a place in their signatures.
 """
 
 from __future__ import annotations
@@ -15,235 +17,248 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of, take_rows
-from remuda.encoding.table import ClauseTable, EventBatch, Predicates
+from remuda.encoding.table import ClauseTable, EventBatch
 from remuda.jit import kernel
 from remuda.matchers.contract import Hits, Literal
-from remuda.matchers.kernels.access import (
-    ALWAYS,
-    MOST_MET,
-    Nodes,
-    Selectivity,
-    lists_of,
-    meet,
-    most_selective_first,
-    narrow,
-    nodes_of,
-    selectivity,
-)
+from remuda.matchers.kernels.access import Selectivity, most_selective_first, selectivity
 from remuda.matchers.kernels.growth import thawed
-from remuda.matchers.kernels.lists import Lists
+from remuda.matchers.kernels.needs import Words, lacking
+from remuda.matchers.kernels.nodes import MOST_MET, each_once, meet, narrow
 from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.records import (
     DIM_SHIFT,
-    EVERY,
     NARROW,
-    ON_MISSING,
-    Records,
-    Words,
+    REFUSED,
+    all_hold,
     arrive,
+    bits_hold,
     leave,
-    satisfied,
 )
-from remuda.matchers.pstree import PSTree
+from remuda.matchers.pstforest import Forest, Trees, access_predicates, has_access
 
-_BITS = 6  # of a signature, for each clause in it
-_QUEUE = 1024
-_U6, _U32, _U63, _ONE = (np.uint64(n) for n in (6, 32, 63, 1))
+_BITS_EACH = 6  # in a signature, for each clause there
+_FRESH_BITS = 256  # in the signature of a leaf that had no clause
+_QUEUE = np.uint64(1024)
+_ONE, _WORD, _IN_WORD, _HALF, _LOW_HALF = (np.uint64(n) for n in (1, 6, 63, 32, 0xFFFFFFFF))
 _GOLDEN = np.uint64(0x9E3779B1)
-_LOW_HALF = np.uint64(0xFFFFFFFF)
 
 
 @dataclass(slots=True)
 class Signatures:
-    """Bloom filters over slots, one for each leaf: `n_bits` from word `starts` on.
+    """The signature of each leaf, a Bloom filter over slots with one bit for each.
 
-    A leaf without clauses has the first word, which stays zero.
+    `filters` says where in `words` it begins (upper half) and how many bits it has (lower half).
+    A leaf without clauses has the first word, which is zero.
     """
 
-    starts: Longs
-    n_bits: Ints
+    filters: Words
     words: Words
     n_words: int
 
     @classmethod
     def of(cls, counts: Longs) -> Signatures:
-        n_words = (counts * _BITS + 63) // 64
+        """Empty signatures for so many slots each."""
+        n_words = (counts * _BITS_EACH + 63) // 64
         starts = 1 + starts_of(n_words)
-        total = int(starts[-1])
-        starts = np.where(n_words > 0, starts[:-1], 0)
-        return cls(starts, (64 * np.maximum(n_words, 1)).astype(np.int32), np.zeros(total, np.uint64), total)
+        begins = np.where(n_words > 0, starts[:-1], 0)
+        filters = (begins << 32 | 64 * np.maximum(n_words, 1)).astype(np.uint64)
+        return cls(filters, np.zeros(starts[-1], np.uint64), int(starts[-1]))
 
     @property
-    def arrays(self):
-        return frozen((self.starts, self.n_bits, self.words))
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """What kernels read."""
+        return frozen((self.filters, self.words))
 
     @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for array in self.arrays)
+        return self.filters.nbytes + self.words.nbytes
+
+    def add(self, leaf: int, slot: int) -> None:
+        self._thaw(leaf)
+        if self.filters[leaf] >> _HALF == 0:
+            self._make_room(leaf, _FRESH_BITS)
+        _add(self.words, self.filters[leaf], slot)
+
+    def copy(self, source: int, target: int) -> None:
+        """Give the second leaf the signature of the first."""
+        self._thaw(max(source, target))
+        begin, n_bits = divmod(int(self.filters[source]), 1 << 32)
+        self.clear(target)
+        if begin:
+            self._make_room(target, n_bits)
+            end = self.n_words
+            self.words[end - n_bits // 64 : end] = self.words[begin : begin + n_bits // 64]
+
+    def clear(self, leaf: int) -> None:
+        self._thaw(leaf)
+        self.filters[leaf] = 64
+
+    def _make_room(self, leaf: int, n_bits: int) -> None:
+        self.filters[leaf] = self.n_words << 32 | n_bits
+        self.n_words += n_bits // 64
+        self.words = thawed(self.words, self.n_words)
+
+    def _thaw(self, leaf: int) -> None:
+        self.filters, self.words = thawed(self.filters, leaf + 1), thawed(self.words)
 
 
 @dataclass(slots=True)
 class PSTBloom:
-    """Clauses on the leaves of PS-Trees, which come and go with them."""
+    """Clauses listed on leaves by their access predicates, and signed there by the others."""
 
-    nodes: Nodes
-    dim_of_space: Ints
-    dim_bits: Words
-    selectivity: Selectivity
-    tree: PSTree
-    lists: Lists
+    forest: Forest
     signatures: Signatures
-    records: Records
 
     @classmethod
     def build(cls, table: ClauseTable, seen: Longs | None = None) -> Self:
-        return cls._build(table, np.arange(table.n_clauses, dtype=np.int32), seen)
+        """From a table and, if known, how many events of a sample were seen in each space."""
+        rule = selectivity(table, narrow(table.predicates, table.space_starts), seen)
+        return cls._build(table, np.arange(table.n_clauses, dtype=np.int32), rule)
 
     @classmethod
-    def _build(cls, table: ClauseTable, rows: Ints, seen: Longs | None) -> Self:
-        import time
-        T = [time.time()]
-        def tick(s):
-            T.append(time.time())
-            if VERBOSE: print('   ', s, round(T[-1]-T[-2], 3))
-        predicates, space_starts = table.predicates, table.space_starts
-        is_narrow = narrow(predicates, space_starts)
-        rule = selectivity(table, is_narrow, seen)
-        clauses = most_selective_first(table.clauses, rule.ranks(predicates))
-        tick('sorted')
-        nodes = nodes_of(space_starts)
+    def _build(cls, table: ClauseTable, rows: Ints, rule: Selectivity) -> Self:
+        is_narrow = narrow(table.predicates, table.space_starts)
+        clauses = most_selective_first(table.clauses, rule.ranks(table.predicates))
         uses = np.bincount(clauses.items, minlength=len(is_narrow))
-        tree = planted(table, is_narrow, uses)
-        tick('tree')
-        access = access_predicates(clauses, predicates)
-        found = lists_of(np.arange(len(is_narrow), dtype=np.int32), predicates, is_narrow, nodes, tree.leaf_of, tree.hi)
-        tick('lists_of')
-        order, entries = _arranged(access, *found, nodes.first_leaf + tree.n_leaves)
-        tick('arranged')
-        clauses = take_rows(clauses, order)
-        records = Records.of(predicates, is_narrow, clauses, rows[order])
-        tick('records')
-        dim_bits = bits_of_dims(table)
-        needs = _needs(*clauses, predicates.dim, predicates.on_missing, dim_bits)
-        lists = Lists.of(entries.starts, entries.items, needs[entries.items])
-        tick('lists')
-        signed = uses - np.bincount(access[access >= 0], minlength=len(uses))
-        sig = Signatures.of(_covering(table, is_narrow, signed)[tree.lo])
-        _sign(records.starts, records.words, access[order] >= 0, *found, nodes.first_leaf, clauses.items, *sig.arrays[:2], sig.words) if False else None
-        sig.words.setflags(write=True)
-        _sign(records.starts, clauses.items, is_narrow, access[order] >= 0, *found, nodes.first_leaf, sig.starts, sig.n_bits, sig.words)
-        tick('signatures')
-        return cls(nodes, frozen(table.dim_of_space()), frozen(dim_bits), rule, tree, lists, sig, records)
+        trees = Trees.of(table, is_narrow, uses)
+        access = access_predicates(clauses, table.predicates)
+        # the clauses of a leaf lie together, so that candidates are read one after the other
+        order = np.argsort(trees.lists.items[trees.lists.starts[access]], kind="stable")
+        clauses, access = take_rows(clauses, order), access[order]
+        slots = np.arange(len(order), dtype=np.int32)
+        forest = Forest.of(table, rule, trees, slots, access, clauses, rows[order])
+        return cls(forest, _signatures(trees, forest, clauses, access))
 
     def match(self, events: EventBatch) -> Hits:
-        return Hits(*_match(
-            events.starts, events.spaces, self.dim_of_space, self.dim_bits, *self.nodes, self.tree.leaf_of,
-            *self.lists.arrays, *self.signatures.arrays, *self.records.arrays,
-        ))
+        """MatchEvent."""
+        return Hits(
+            *_match(events.starts, events.spaces, *self.forest.arrays, *self.signatures.arrays)
+        )
+
+    def insert(self, row: int, clause: Sequence[Literal]) -> None:
+        """InsertSubscription."""
+        forest = self.forest
+        predicates = forest.clause(clause)
+        is_narrow = forest.is_narrow(predicates)
+        slot = forest.records.add(row, predicates, is_narrow)
+        for i in np.flatnonzero(is_narrow):
+            leaves = forest.plant(predicates, i, self.signatures)
+            if i > 0 or not has_access(predicates):
+                for leaf in leaves:
+                    self.signatures.add(leaf, slot)
+        forest.hang(slot, predicates)
+        self._settle()
+
+    def delete(self, row: int) -> None:
+        forest = self.forest
+        slot = forest.records.remove(row)
+        predicates = forest.records.clause(slot)
+        forest.unhang(slot, predicates)
+        for i in np.flatnonzero(forest.is_narrow(predicates)):
+            forest.uproot(predicates, i, self.signatures)
+        self._settle()
 
     @property
     def nbytes(self) -> int:
-        return self.tree.nbytes + self.lists.nbytes + self.signatures.nbytes + self.records.nbytes
+        return self.forest.nbytes + self.signatures.nbytes
 
-VERBOSE = False
-def planted(table, is_narrow, uses):
-    p = table.predicates
-    ends = np.unique(np.concatenate((table.space_starts, table.space_starts[:-1] + 1)))
-    times = np.repeat(uses * is_narrow, np.diff(p.span_starts))
-    return PSTree.build(ends, p.span_lo, p.span_hi, times)
+    def _settle(self) -> None:
+        """After many changes, arrange everything anew."""
+        if self.forest.records.is_stale:
+            fresh = self._build(*self.forest.table(), self.forest.selectivity)
+            self.forest, self.signatures = fresh.forest, fresh.signatures
 
-def _covering(table, is_narrow, uses):
-    p = table.predicates
-    times = np.repeat(uses * is_narrow, np.diff(p.span_starts))
-    n = table.n_spaces
-    return np.cumsum(np.bincount(p.span_lo, times, n + 1) - np.bincount(p.span_hi, times, n + 1)).astype(np.int64)
 
-def access_predicates(clauses, predicates):
-    access = np.full(len(clauses.starts) - 1, -1, np.int32)
-    some = np.flatnonzero(np.diff(clauses.starts))
-    first = clauses.items[clauses.starts[some]]
-    ok = ~predicates.on_missing[first]
-    access[some[ok]] = first[ok]
-    return access
+def _signatures(trees: Trees, forest: Forest, clauses: Ragged, access: Ints) -> Signatures:
+    """The signatures of all leaves, with the clauses that their predicates put there."""
+    first_leaf = trees.nodes.first_leaf
+    n_listed = (forest.lists.ends - forest.lists.begins)[first_leaf:]
+    signatures = Signatures.of(np.maximum(trees.tree.counter - n_listed, 0))
+    n_access = (access < len(trees.is_narrow)).astype(np.int64)
+    _sign(
+        *clauses, n_access, trees.is_narrow, *trees.lists, first_leaf,
+        signatures.filters, signatures.words,
+    )  # fmt: skip
+    return signatures
 
-def bits_of_dims(table):
-    uses = np.bincount(table.predicates.dim[table.clauses.items], minlength=table.n_dims)
-    bits = np.empty(table.n_dims, np.uint64)
-    bits[np.argsort(-uses, kind='stable')] = np.uint64(1) << (np.arange(table.n_dims) % 64).astype(np.uint64)
-    return bits
-
-def _arranged(access, list_starts, lists, n_lists):
-    has = access >= 0
-    first = np.full(len(access), -1, np.int32)
-    n = np.diff(list_starts)
-    some = has.copy(); some[has] = n[access[has]] > 0
-    first[some] = lists[list_starts[access[some]]]
-    order = np.argsort(first, kind='stable').astype(np.int32)
-    starts, slots = _place(access[order], list_starts, lists, n_lists)
-    return order, Ragged(starts, slots)
 
 @kernel
-def _place(access, list_starts, lists, n_lists):
-    starts = np.zeros(n_lists + 2, np.int64)
-    for slot in range(len(access)):
-        if access[slot] < 0:
-            starts[ALWAYS + 2] += 1
-        else:
-            for i in range(list_starts[access[slot]], list_starts[access[slot] + 1]):
-                starts[lists[i] + 2] += 1
-    for i in range(2, len(starts)):
-        starts[i] += starts[i - 1]
-    slots = np.empty(starts[-1], np.int32)
-    for slot in range(len(access)):
-        if access[slot] < 0:
-            slots[starts[ALWAYS + 1]] = slot
-            starts[ALWAYS + 1] += 1
-        else:
-            for i in range(list_starts[access[slot]], list_starts[access[slot] + 1]):
-                at = lists[i] + 1
-                slots[starts[at]] = slot
-                starts[at] += 1
-    return starts[:-1], slots
+def _bit(slot: int, n_bits: np.uint64) -> np.uint64:
+    """The bit of a slot in a filter of so many."""
+    return (np.uint64(slot) * _GOLDEN & _LOW_HALF) * n_bits >> _HALF
+
 
 @kernel
-def _needs(starts, items, dims, on_missing, dim_bits):
-    needs = np.zeros(len(starts) - 1, np.uint64)
-    for clause in range(len(starts) - 1):
-        for i in range(starts[clause], starts[clause + 1]):
-            if not on_missing[items[i]]:
-                needs[clause] |= dim_bits[dims[items[i]]]
-    return needs
+def _add(words: Words, filter_: np.uint64, slot: int) -> None:
+    bit = _bit(slot, filter_ & _LOW_HALF)
+    words[(filter_ >> _HALF) + (bit >> _WORD)] |= _ONE << (bit & _IN_WORD)
+
 
 @kernel
-def _sign(starts, items, is_narrow, has_access, list_starts, lists, first_leaf, sig_starts, sig_bits, words):
+def _contains(words: Words, filter_: np.uint64, slot: int) -> bool:
+    bit = _bit(slot, filter_ & _LOW_HALF)
+    return (words[(filter_ >> _HALF) + (bit >> _WORD)] >> (bit & _IN_WORD)) & _ONE != 0
+
+
+@kernel
+def _sign(
+    starts: Longs,
+    items: Ints,
+    n_access: Longs,
+    is_narrow: Bools,
+    list_starts: Longs,
+    lists: Ints,
+    first_leaf: int,
+    filters: Words,
+    words: Words,
+) -> None:
+    """Add each clause to the signatures of the leaves that its narrow predicates cover."""
     for slot in range(len(starts) - 1):
-        mixed = np.uint64(slot) * _GOLDEN & _LOW_HALF
-        for i in range(starts[slot] + has_access[slot], starts[slot + 1]):
-            p = items[i]
-            if is_narrow[p]:
-                for j in range(list_starts[p], list_starts[p + 1]):
-                    leaf = lists[j] - first_leaf
-                    bit = mixed * np.uint64(sig_bits[leaf]) >> _U32
-                    words[np.uint64(sig_starts[leaf]) + (bit >> _U6)] |= _ONE << (bit & _U63)
+        for i in range(starts[slot] + n_access[slot], starts[slot + 1]):
+            if is_narrow[items[i]]:
+                for j in range(list_starts[items[i]], list_starts[items[i] + 1]):
+                    _add(words, filters[lists[j] - first_leaf], slot)
+
 
 @kernel
-def _in_signatures(mixed, first, last, words, where, leaf_of, sig_starts, sig_bits, sigs):
-    for i in range(first, last):
-        head = words[i, 0]
-        if head & NARROW:
-            space = where[head >> DIM_SHIFT]
-            if space > 0:
-                leaf = leaf_of[space]
-                bit = mixed * np.uint64(sig_bits[leaf]) >> _U32
-                if (sigs[np.uint64(sig_starts[leaf]) + (bit >> _U6)] >> (bit & _U63)) & _ONE == 0:
-                    return False
-            elif space == 0 and head & ON_MISSING == 0:
-                return False
+def _is_signed(
+    slot: int, first: int, last: int, literals: Words, where: Ints, filter_at: Words, words: Words
+) -> bool:
+    """Whether the event's leaves have the slot, as far as the clause's predicates put it there."""
+    i = np.uint64(first)
+    while i < last:
+        dim = literals[i, 0] >> DIM_SHIFT
+        if (
+            literals[i, 0] & NARROW != 0
+            and where[dim] > 0  # on a missing dimension or a list, verification decides
+            and not _contains(words, filter_at[dim], slot)
+        ):
+            return False
+        i += _ONE
     return True
 
+
 @kernel
-def _match(event_starts, spaces, dim_of_space, dim_bits, space_starts, block_starts, leaf_of,
-           begins, ends, slots, needs, sig_starts, sig_bits, sigs, rows_of, starts_of_slot, words, span_lo, span_hi):
+def _match(
+    event_starts: Longs,
+    spaces: Ints,
+    dim_of_space: Ints,
+    dim_bits: Words,
+    space_starts: Ints,
+    block_starts: Ints,
+    leaf_of: Ints,
+    begins: Longs,
+    ends: Longs,
+    slots: Ints,
+    needs: Words,
+    row_of: Ints,
+    literal_starts: Longs,
+    literals: Words,
+    span_lo: Ints,
+    span_hi: Ints,
+    filters: Words,
+    words: Words,
+) -> tuple[Longs, Ints, int]:
     n_events = len(event_starts) - 1
     starts = np.zeros(n_events + 1, np.int64)
     rows = np.empty(1024, np.int32)
@@ -251,44 +266,51 @@ def _match(event_starts, spaces, dim_of_space, dim_bits, space_starts, block_sta
     for event in range(n_events):
         longest = max(longest, event_starts[event + 1] - event_starts[event])
     met = np.empty(1 + MOST_MET * longest, np.int32)
-    where = np.zeros(len(dim_bits), np.int32)
-    queue = np.empty(_QUEUE, np.int32)
-    n = 0
-    n_candidates = 0
+    where, filter_at = np.zeros(len(dim_bits), np.int32), np.empty(len(dim_bits), np.uint64)
+    queue = np.empty(_QUEUE, np.uint32)
+    n, n_candidates = 0, 0
     for event in range(n_events):
         begin, end = event_starts[event], event_starts[event + 1]
-        several = arrive(spaces, begin, end, dim_of_space, where)
-        lacking = np.uint64(0)
+        has_several = arrive(spaces, begin, end, dim_of_space, where)
+        lacks = lacking(spaces, begin, end, dim_of_space, dim_bits)
         for i in range(begin, end):
-            lacking |= dim_bits[dim_of_space[spaces[i]]]
-        lacking = ~lacking
+            filter_at[dim_of_space[spaces[i]]] = filters[leaf_of[spaces[i]]]
         n_met = meet(spaces, begin, end, dim_of_space, space_starts, block_starts, leaf_of, met)
         for k in range(n_met):
-            which = met[k]
-            skip = 0 if several or which < 0 else 1
-            which = which if which >= 0 else ~which
-            i, last = begins[which], ends[which]
-            n_candidates += last - i
-            while i < last:
-                stop = min(last, i + _QUEUE)
-                n_queued = 0
-                for j in range(i, stop):
-                    queue[n_queued] = slots[j]
-                    n_queued += needs[j] & lacking == 0
-                i = stop
+            # the access predicate holds for all that a leaf lists, unless it is of a list
+            known = np.uint64(met[k] >= 0 and not has_several)
+            which = met[k] if met[k] >= 0 else ~met[k]
+            at, last = np.uint64(begins[which]), np.uint64(ends[which])
+            n_candidates += last - at
+            while at < last:
+                n_queued = np.uint64(0)
+                stop = min(last, at + _QUEUE)
+                for i in range(at, stop):
+                    queue[n_queued] = slots[i]
+                    n_queued += np.uint64(needs[i] & lacks == 0)
+                at = stop
                 if n + n_queued > len(rows):
                     rows = grown(rows, n + n_queued)
-                for q in range(n_queued):
-                    slot = queue[q]
-                    mixed = np.uint64(slot) * _GOLDEN & _LOW_HALF
-                    first, beyond = starts_of_slot[slot], starts_of_slot[slot + 1]
-                    if BLOOM and not _in_signatures(mixed, first + 1, beyond, words, where, leaf_of, sig_starts, sig_bits, sigs):
+                for i in range(n_queued):
+                    slot = np.uint64(queue[i])
+                    first = np.uint64(literal_starts[slot])
+                    beyond = np.uint64(literal_starts[slot + _ONE])
+                    if not _is_signed(
+                        slot, first + _ONE, beyond, literals, where, filter_at, words
+                    ):
                         continue
-                    if satisfied(first + skip, beyond, words, span_lo, span_hi, where, spaces, begin, end, dim_of_space):
-                        rows[n] = rows_of[slot]
+                    undecided = bits_hold(first + known, beyond, literals, where)
+                    if undecided == beyond or (
+                        undecided != REFUSED
+                        and all_hold(
+                            undecided, beyond, literals, span_lo, span_hi,
+                            where, spaces, begin, end, dim_of_space,
+                        )
+                    ):  # fmt: skip
+                        rows[n] = row_of[slot]
                         n += 1
         leave(spaces, begin, end, dim_of_space, where)
+        if has_several:
+            n = each_once(rows, starts[event], n)
         starts[event + 1] = n
     return starts, rows[:n].copy(), n_candidates
-import os
-BLOOM = True

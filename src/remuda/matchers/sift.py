@@ -7,7 +7,7 @@ values: a clause is found when as many of its ∈ predicates are met as it has, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,73 +82,62 @@ def _sift(
     lacking: Counts,
     votes: Ints,
 ) -> tuple[Longs, Ints, int]:
-    n_events = len(event_starts) - 1
-    starts = np.zeros(n_events + 1, np.int64)
-    rows, agreed = np.empty(1024, np.int32), np.empty(1024, np.int32)
+    n_events, n, n_scanned = len(event_starts) - 1, 0, 0
+    starts, rows = np.zeros(n_events + 1, np.int64), np.empty(1024, np.int32)
     keys, groups = np.empty(most_keys, np.int32), np.empty(most_keys, np.int32)
     shares, sizes = np.empty(most_keys, np.int32), np.empty(most_keys, np.int32)
-    veto = 1 << (8 * lacking.itemsize - 1)
-    n, n_scanned = 0, 0
     for event in range(n_events):
         n_keys = event_keys(
             spaces, event_starts[event], event_starts[event + 1],
             space_starts, dim_of_space, first_level, level_starts, keys, groups, shares, sizes,
         )  # fmt: skip
-        touched = 0
+        touched = len(always)
         for k in range(n_keys):
             touched += list_starts[4 * keys[k] + 4] - list_starts[4 * keys[k]]
         # all vetoes before any count: a clause is found as soon as nothing is lacking
-        for k in range(n_keys):
-            begin, end = list_starts[4 * keys[k]], list_starts[4 * keys[k] + IN]
-            if sizes[groups[k]] == 1:
-                for i in range(begin, end):
-                    lacking[np.uint32(lists[i])] |= veto
-            elif k == 0 or groups[k] != groups[k - 1]:
-                agreed, n_agreed = _agree(
-                    k, n_keys, 0, keys, groups, shares, sizes, list_starts, lists, votes, agreed
-                )
-                for i in range(n_agreed):
-                    lacking[np.uint32(agreed[i])] |= veto
-        for k in range(n_keys):
-            begin, end = list_starts[4 * keys[k] + IN], list_starts[4 * keys[k] + 4]
-            if sizes[groups[k]] == 1:
-                rows = grown(rows, n + end - begin)
-                n = _count(lists, begin, end, lacking, rows, n)
-            elif k == 0 or groups[k] != groups[k - 1]:
-                agreed, n_agreed = _agree(
-                    k, n_keys, IN, keys, groups, shares, sizes, list_starts, lists, votes, agreed
-                )
-                rows = grown(rows, n + n_agreed)
-                n = _count(agreed, 0, n_agreed, lacking, rows, n)
+        for mark in (0, IN):
+            for k in range(n_keys):
+                if sizes[groups[k]] == 1:
+                    begin = list_starts[4 * keys[k] + mark]
+                    end = list_starts[4 * keys[k] + mark + 2]
+                    rows, n = _tell(mark, lists, begin, end, lacking, rows, n)
+                elif k == 0 or groups[k] != groups[k - 1]:
+                    merged = _merged(
+                        k, n_keys, mark, keys, groups, shares, sizes, list_starts, lists, votes
+                    )
+                    rows, n = _tell(mark, merged, 0, len(merged), lacking, rows, n)
         rows = grown(rows, n + len(always))
         for clause in always:
             if lacking[clause] == 0:
                 rows[n] = clause
                 n += 1
-        if touched > len(needed) // 8:  # then one long copy is less work
-            lacking[:] = needed
-        else:
-            for k in range(n_keys):
-                for i in range(list_starts[4 * keys[k]], list_starts[4 * keys[k] + 4]):
-                    lacking[np.uint32(lists[i])] = needed[np.uint32(lists[i])]
-        n_scanned += touched + len(always)
+        _forget(touched, n_keys, keys, list_starts, lists, needed, lacking)
+        n_scanned += touched
         starts[event + 1] = n
     return starts, rows[:n].copy(), n_scanned
 
 
 @kernel
-def _count(met: Ints, begin: int, end: int, lacking: Counts, rows: Ints, n: int) -> int:
-    """Count one more predicate for each clause; list those that now lack none."""
+def _tell(
+    mark: int, clauses: Ints, begin: int, end: int, lacking: Counts, rows: Ints, n: int
+) -> tuple[Ints, int]:
+    """Veto the clauses, or count one more of their predicates and list those that lack none."""
+    if mark == 0:
+        veto = 1 << (8 * lacking.itemsize - 1)
+        for i in range(begin, end):
+            lacking[np.uint32(clauses[i])] |= veto
+        return rows, n
+    rows = grown(rows, n + end - begin)
     for i in range(begin, end):
-        clause = np.uint32(met[i])
+        clause = np.uint32(clauses[i])
         lacking[clause] -= 1
-        rows[n] = clause  # kept only if the counter moves on: no branch to mispredict
+        rows[n] = clause  # kept only where n moves on: no branch to mispredict
         n += lacking[clause] == 0
-    return n
+    return rows, n
 
 
 @kernel
-def _agree(
+def _merged(
     begin: int,
     n_keys: int,
     mark: int,
@@ -159,24 +148,42 @@ def _agree(
     list_starts: Longs,
     lists: Ints,
     votes: Ints,
-    agreed: Ints,
-) -> tuple[Ints, int]:
-    """Merge the lists of a dimension with several spaces: each clause that is met, once."""
-    size = sizes[groups[begin]]
-    end, n = begin, 0
+) -> Ints:
+    """The lists of a dimension with several spaces as one: each clause that is met, once."""
+    size, end, n = sizes[groups[begin]], begin, 0
+    merged = np.empty(1024, np.int32)
     while end < n_keys and groups[end] == groups[begin]:
-        for marked in range(mark, mark + 2):
-            share = shares[end] if marked & ALL else size
-            list_begin, list_end = list_starts[4 * keys[end] + marked : 4 * keys[end] + marked + 2]
-            agreed = grown(agreed, n + list_end - list_begin)
-            for i in range(list_begin, list_end):
+        for at in range(4 * keys[end] + mark, 4 * keys[end] + mark + 2):
+            share = shares[end] if at & ALL else size
+            merged = grown(merged, n + list_starts[at + 1] - list_starts[at])
+            for i in range(list_starts[at], list_starts[at + 1]):
                 clause = np.uint32(lists[i])
                 if votes[clause] < size <= votes[clause] + share:
-                    agreed[n] = clause
+                    merged[n] = clause
                     n += 1
                 votes[clause] += share
         end += 1
     for k in range(begin, end):
         for i in range(list_starts[4 * keys[k] + mark], list_starts[4 * keys[k] + mark + 2]):
             votes[np.uint32(lists[i])] = 0
-    return agreed, n
+    return merged[:n]
+
+
+@kernel
+def _forget(
+    touched: int,
+    n_keys: int,
+    keys: Ints,
+    list_starts: Longs,
+    lists: Ints,
+    needed: Counts,
+    lacking: Counts,
+) -> None:
+    """Undo the counts and vetoes of an event."""
+    if touched > len(needed) // 8:  # then one long copy is less work
+        lacking[:] = needed
+        return
+    for k in range(n_keys):
+        for i in range(list_starts[4 * keys[k]], list_starts[4 * keys[k] + 4]):
+            clause = np.uint32(lists[i])
+            lacking[clause] = needed[clause]

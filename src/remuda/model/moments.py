@@ -10,6 +10,9 @@ from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
+from remuda.errors import InvalidCriterion
+from remuda.model.patterns import groups_of, regex
+
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LONGEST_OFFSET = timedelta(hours=18)
 
@@ -50,18 +53,17 @@ _REGION = r"(?:UTC|UT|GMT)?[+-]\d\d:\d\d|[A-Za-z][A-Za-z0-9_+\-/]*"
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    regex: re.Pattern[str]
+    """A regular expression for RE2, since formats are as little to be trusted as patterns."""
+
+    regex: str
     fields: tuple[str, ...]
     strict: bool = False
 
 
 # ISO 8601 with an offset, as DateTimeFormatter.ISO_OFFSET_DATE_TIME reads it
 _ISO = _Reader(
-    re.compile(
-        r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{0,9}))?)?"
-        r"([Zz]|[+-]\d\d(?::\d\d(?::\d\d)?)?)",
-        re.ASCII,
-    ),
+    r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{0,9}))?)?"
+    r"([Zz]|[+-]\d\d(?::\d\d(?::\d\d)?)?)",
     ("year", "month", "day", "hour", "minute", "second", "fraction", "offset"),
     strict=True,
 )
@@ -74,11 +76,11 @@ def parse_instant(text: str, pattern: str | None) -> int | None:
     ISO 8601 with an offset.
     """
     reader = (_reader(pattern) if pattern is not None else None) or _ISO
-    found = reader.regex.fullmatch(text)
-    if found is None:
+    groups = groups_of(reader.regex, text)
+    if groups is None:
         return None
     try:
-        numbers, zone = _read(zip(reader.fields, found.groups(), strict=True))
+        numbers, zone = _read(zip(reader.fields, groups, strict=True))
         moment = _local(numbers, reader.strict).replace(tzinfo=zone)
         return (moment.astimezone(UTC) - _EPOCH) // timedelta(seconds=1) * 1000
     except (ValueError, KeyError, OverflowError, OSError):
@@ -115,18 +117,22 @@ def _reader(pattern: str) -> _Reader | None:
             text = other if quoted is None else quoted.replace("''", "'") or "'"
             parts.append(re.escape(text))
     parts.extend(")?" for _ in range(depth))
-    return _Reader(re.compile("".join(parts), re.ASCII), tuple(fields))
+    try:
+        regex("".join(parts))
+    except InvalidCriterion:  # too large for RE2
+        return None
+    return _Reader("".join(parts), tuple(fields))
 
 
 def _field(letter: str, width: int) -> tuple[str, str] | None:
     """The field that a run of pattern letters stands for, and the text that it reads."""
-    if letter in "yu":
+    if letter in "yu" and width <= 19:
         longer = "," if width < 4 else ""
         return ("year2", r"\d\d") if width == 2 else ("year", rf"\d{{{width}{longer}}}")
     if letter in "ML" and width in (3, 4):
         return "month", "|".join(name[:3] if width == 3 else name for name in _MONTHS)
     if letter in _NUMBERS and width <= 2:
-        return _NUMBERS[letter], r"\d\d" if width == 2 else r"\d+"
+        return _NUMBERS[letter], r"\d\d" if width == 2 else r"\d\d?"
     if letter == "D" and width <= 3:
         return "day_of_year", rf"\d{{{width},3}}"
     if letter == "S" and width <= 9:

@@ -10,7 +10,8 @@
 
 `places` has two words for each space: its cluster (offset : 32 | entries : 32) and what an event
 that has it must know: dim : 26 | mask position : 6 | cell : 32. One more stands behind the last
-space, for the cluster that every event visits.
+space, for the cluster that every event visits. `traits` has a word for each dimension:
+signature bit : 6 | wide : 1 | large : 1 | pages : 8 | wide number : 24 | first page : 24.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from remuda.arrays import Bools, Ints, Longs, Ragged, starts_of
+from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, starts_of
 from remuda.encoding.table import ClauseTable
 from remuda.jit import kernel
 from remuda.matchers.auto.keys import Remainder
@@ -34,15 +35,21 @@ from remuda.matchers.auto.slices import (
     sort_similar,
     write_column,
 )
-from remuda.matchers.auto.words import LAST, U64, Words
+from remuda.matchers.auto.words import LAST, U64, Bytes, Words
 
 RECORDS, SLICES, PLAIN = 0, 1, 2
 _PART_WORDS = 1 << 25
 MOST_RECORDS = 1024
 _FARTHEST = 65_000  # a record's place in its chunk has 16 bits
 _SEGMENT = 4096  # larger clusters are sliced piecewise: the sorting is quadratic
-_MOST_WORDS = 65_535
+_MOST_PREDICATES = 16_000  # a record's numbers of words have 16 bits
 HAS_TAIL = np.uint64(1 << 31)
+
+SIGNATURE_BIT = np.uint64(0x3F)
+WIDE = np.uint64(0x40)
+LARGE = np.uint64(0x80)  # too large for the cells of a slice
+PAGES_SHIFT, WIDE_SHIFT, FIRST_PAGE_SHIFT = np.uint64(8), np.uint64(16), np.uint64(40)
+PAGES, NUMBER = np.uint64(0xFF), np.uint64(0xFFFFFF)
 
 
 class Arena(NamedTuple):
@@ -57,9 +64,9 @@ class Arena(NamedTuple):
 def lay_out(table: ClauseTable, clusters: Ragged, rest: Remainder, words: Words) -> Arena:
     """Write every cluster, in the order of their spaces."""
     predicates, clauses = table.predicates, rest.clauses
-    lengths = _record_lengths(*clauses, words.masked, words.tail_starts)
-    if np.diff(clauses.starts).max(initial=0) > _MOST_WORDS:
-        raise ValueError(f"a clause of more than {_MOST_WORDS} predicates")
+    lengths = _record_lengths(*clauses, words.mask_starts, words.tail_starts)
+    if np.diff(clauses.starts).max(initial=0) > _MOST_PREDICATES:
+        raise ValueError(f"a clause of more than {_MOST_PREDICATES} predicates")
     # what a cluster takes as records, thrice: slices that need more are given up
     room = 3 * starts_of(lengths[clusters.items] + 3)[clusters.starts]
     directory = np.zeros(len(clusters.starts) - 1, np.uint64)
@@ -73,25 +80,42 @@ def lay_out(table: ClauseTable, clusters: Ragged, rest: Remainder, words: Words)
         part = np.zeros(room[last] - room[first] + 64, np.uint64)
         end = _write_clusters(
             part, base, first, last, directory, tally, clusters.starts, entries, lengths,
-            *clauses, rest.signatures, words.masks, words.masked, words.tail_starts, words.tails,
+            *clauses, rest.signatures, words.mask_starts, words.masks, words.tail_starts,
+            words.tails,
             predicates.dim, predicates.on_missing, predicates.every, predicates.span_starts,
-            predicates.span_lo, predicates.span_hi, table.space_starts, sizes,
+            predicates.span_lo, predicates.span_hi, table.space_starts, sizes, words.bytes.wide,
+            words.bytes.n_masked,
         )  # fmt: skip
         parts.append(part[:end].copy())
         base, first = base + end, last
-    places = _places(table, directory, words.dim_bits)
+    places = _places(table, directory, words.bytes)
     return Arena(np.concatenate(parts), places, *map(tuple, tally.tolist()))
 
 
-def _places(table: ClauseTable, directory: U64, dim_bits: int) -> U64:
+def traits_of(table: ClauseTable, layout: Bytes, present: Floats) -> U64:
+    """What an event must know of dimensions; the commonest have a signature bit of their own."""
+    traits = np.empty(table.n_dims, np.uint64)
+    traits[np.argsort(-present, kind="stable")] = np.arange(table.n_dims) % 64
+    large = np.diff(table.space_starts) - 1 > LARGEST_DOMAIN
+    traits |= np.where(layout.wide >= 0, WIDE, np.uint64(0))
+    traits |= np.where(large, LARGE, np.uint64(0))
+    traits |= layout.n_pages.astype(np.uint64) << PAGES_SHIFT
+    traits |= np.maximum(layout.wide, 0).astype(np.uint64) << WIDE_SHIFT
+    return traits | layout.first_page.astype(np.uint64) << FIRST_PAGE_SHIFT
+
+
+def _places(table: ClauseTable, directory: U64, layout: Bytes) -> U64:
     """The two words of each space; the missing one's cluster is that of its dimension's presence."""
-    dims = table.dim_of_space().astype(np.uint64)
+    dims = table.dim_of_space()
     cells = np.arange(table.n_spaces) - table.space_starts[dims]
-    positions = np.where(cells == 0, 0, (cells - 1) % (63 - dim_bits) + 1)
+    n_positions = layout.n_positions
+    positions = np.where(cells == 0, 0, (cells - 1) % n_positions + 1)
+    paged = layout.n_pages[dims] > 0
+    positions[paged] = np.minimum(cells[paged], n_positions)  # the last one is "on another page"
     places = np.zeros((table.n_spaces + 1, 2), np.uint64)
     places[:, 0] = directory
     places[:-1, 1] = (
-        dims
+        dims.astype(np.uint64)
         | positions.astype(np.uint64) << np.uint64(26)
         | cells.astype(np.uint64) << np.uint64(32)
     )
@@ -99,12 +123,15 @@ def _places(table: ClauseTable, directory: U64, dim_bits: int) -> U64:
 
 
 @kernel
-def _record_lengths(clause_starts: Longs, items: Ints, masked: Bools, tail_starts: Longs) -> Longs:
+def _record_lengths(
+    clause_starts: Longs, items: Ints, mask_starts: Longs, tail_starts: Longs
+) -> Longs:
     lengths = np.ones(len(clause_starts) - 1, np.int64)
     for clause in range(len(lengths)):
         for i in range(clause_starts[clause], clause_starts[clause + 1]):
             p = items[i]
-            lengths[clause] += masked[p] + tail_starts[p + 1] - tail_starts[p]
+            lengths[clause] += mask_starts[p + 1] - mask_starts[p]
+            lengths[clause] += tail_starts[p + 1] - tail_starts[p]
     return lengths
 
 
@@ -122,8 +149,8 @@ def _write_clusters(
     clause_starts: Longs,
     items: Ints,
     signatures: U64,
+    mask_starts: Longs,
     masks: U64,
-    masked: Bools,
     tail_starts: Longs,
     tails: U64,
     dims: Ints,
@@ -134,6 +161,8 @@ def _write_clusters(
     span_hi: Ints,
     space_starts: Ints,
     sizes: Ints,
+    wide: Ints,
+    n_masked: int,
 ) -> int:
     octets = arena.view(np.uint8)
     quarters, halves = arena.view(np.uint16), arena.view(np.uint32)
@@ -164,9 +193,9 @@ def _write_clusters(
                     break
                 after = _write_slices(
                     arena, octets, quarters, halves, at, entries, begin, n, lengths,
-                    clause_starts, items, masks, masked, tail_starts, tails, dims, on_missing,
-                    every, span_starts, span_lo, span_hi, space_starts, sizes, counts, listed,
-                    rows,
+                    clause_starts, items, mask_starts, masks, tail_starts, tails, dims, on_missing,
+                    every, span_starts, span_lo, span_hi, space_starts, sizes, wide, n_masked,
+                    counts, listed, rows,
                 )  # fmt: skip
                 if after == 0:
                     break
@@ -176,7 +205,7 @@ def _write_clusters(
                 begin += n
             at = _write_records(
                 arena, quarters, at, entries, begin, stop, lengths, clause_starts, items,
-                signatures, masks, masked, tail_starts, tails, every, sizes, dims, tally,
+                signatures, mask_starts, masks, tail_starts, tails, every, sizes, dims, tally,
             )  # fmt: skip
             begin = stop
     return at
@@ -257,8 +286,8 @@ def _write_records(
     clause_starts: Longs,
     items: Ints,
     signatures: U64,
+    mask_starts: Longs,
     masks: U64,
-    masked: Bools,
     tail_starts: Longs,
     tails: U64,
     every: Bools,
@@ -277,8 +306,8 @@ def _write_records(
             arena[at + 1 + j] = signatures[clause]
             quarters[places + j] = w - at
             w = _write_record(
-                arena, w, clause, False, clause_starts, items, masks, masked, tail_starts, tails,
-                every, sizes, dims,
+                arena, w, clause, False, clause_starts, items, mask_starts, masks, tail_starts,
+                tails, every, sizes, dims,
             )  # fmt: skip
         arena[at] = np.uint64(n) | np.uint64(RECORDS << 16) | np.uint64(w - at) << np.uint64(32)
         tally[0, RECORDS] += n
@@ -296,8 +325,8 @@ def _write_record(
     large_only: bool,
     clause_starts: Longs,
     items: Ints,
+    mask_starts: Longs,
     masks: U64,
-    masked: Bools,
     tail_starts: Longs,
     tails: U64,
     every: Bools,
@@ -309,22 +338,25 @@ def _write_record(
     n_masks, n_every, w = 0, 0, at + 1
     for i in range(first, last):
         p = items[i]
-        if masked[p] and not (large_only and sizes[dims[p]] <= LARGEST_DOMAIN):
-            arena[w] = masks[p]
+        if large_only and sizes[dims[p]] <= LARGEST_DOMAIN:
+            continue
+        for m in range(mask_starts[p], mask_starts[p + 1]):
+            arena[w] = masks[m]
             w += 1
             n_masks += 1
             n_every += every[p]
     header = np.uint64(clause) | np.uint64(n_masks) << np.uint64(32)
     last_tail = -1
-    for i in range(first, last):
-        p = items[i]
-        if large_only and sizes[dims[p]] <= LARGEST_DOMAIN:
-            continue
-        if tail_starts[p] < tail_starts[p + 1]:
+    for lists in (False, True):  # spans, of one word each, come first: a loop of their own reads them
+        for i in range(first, last):
+            p = items[i]
+            n = tail_starts[p + 1] - tail_starts[p]
+            if n == 0 or (n > 1) != lists or (large_only and sizes[dims[p]] <= LARGEST_DOMAIN):
+                continue
             last_tail = w
-        for t in range(tail_starts[p], tail_starts[p + 1]):
-            arena[w] = tails[t]
-            w += 1
+            for t in range(n):
+                arena[w + t] = tails[tail_starts[p] + t]
+            w += n
     if last_tail >= 0:
         header |= HAS_TAIL
         arena[last_tail] |= LAST
@@ -345,8 +377,8 @@ def _write_slices(
     lengths: Longs,
     clause_starts: Longs,
     items: Ints,
+    mask_starts: Longs,
     masks: U64,
-    masked: Bools,
     tail_starts: Longs,
     tails: U64,
     dims: Ints,
@@ -357,6 +389,8 @@ def _write_slices(
     span_hi: Ints,
     space_starts: Ints,
     sizes: Ints,
+    wide: Ints,
+    n_masked: int,
     counts: Ints,
     listed: Ints,
     rows: U64,
@@ -387,7 +421,8 @@ def _write_slices(
         )  # fmt: skip
         if after == 0 or after - at >= _FARTHEST:
             return 0
-        column = np.uint64(dim) | np.uint64(to_rows) << np.uint64(27)
+        byte = dim if wide[dim] < 0 else n_masked + wide[dim]
+        column = np.uint64(byte) | np.uint64(to_rows) << np.uint64(27)
         column |= np.uint64(w - at) << np.uint64(39)
         arena[at + 2 + j] = column | (EVERY_ROW if has_every else np.uint64(0))
         w = after
@@ -398,12 +433,12 @@ def _write_slices(
         for i in range(clause_starts[clause], clause_starts[clause + 1]):
             large |= sizes[dims[items[i]]] > LARGEST_DOMAIN
         if large:
-            if w - at > _MOST_WORDS:
+            if w - at > _FARTHEST:
                 return 0
             quarters[4 * places + j] = w - at
             w = _write_record(
-                arena, w, clause, True, clause_starts, items, masks, masked, tail_starts, tails,
-                every, sizes, dims,
+                arena, w, clause, True, clause_starts, items, mask_starts, masks, tail_starts,
+                tails, every, sizes, dims,
             )  # fmt: skip
     header = np.uint64(n_columns) | np.uint64((n + 63) // 64) << np.uint64(16)
     arena[at + 1] = header | (WITH_RECORDS if has_records else np.uint64(0))

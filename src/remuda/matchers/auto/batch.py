@@ -7,17 +7,16 @@ from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Ints, Longs
 from remuda.jit import kernel
-from remuda.matchers.auto.arena import HAS_TAIL, PLAIN, RECORDS
+from remuda.matchers.auto.arena import HAS_TAIL, PLAIN, RECORDS, SIGNATURE_BIT, WIDE
 from remuda.matchers.auto.blocks import FULL, SIZE, append, next_block
 from remuda.matchers.auto.single import (
-    LARGE,
     LISTED,
     LOW16,
     LOW32,
     ONE,
-    POSITION,
     TWO,
     ZERO,
+    enter_wide,
     find,
     row_of,
     tail_holds,
@@ -26,6 +25,7 @@ from remuda.matchers.auto.slices import WITH_RECORDS
 from remuda.matchers.auto.words import DIM, U64
 from remuda.matchers.kernels.bits import prefetch, trailing_zeros
 
+MOST_EVENTS = 1024  # of a batch
 QUEUE = 64  # records are verified when so many wait: enough for their prefetching to pay
 
 
@@ -37,10 +37,10 @@ def find_each(
     last: int,
     arena: U64,
     places: U64,
-    traits: NDArray[np.uint8],
+    traits: U64,
     dim_bits: int,
-    bits: NDArray[np.uint8],
-    choices: NDArray[np.uint8],
+    n_masked: int,
+    state: NDArray[np.uint8],
     cells: NDArray[np.uint32],
     visits: U64,
     queue: U64,
@@ -56,8 +56,8 @@ def find_each(
     n_verified = 0
     for event in range(first, last):
         n, verified = find(
-            spaces, starts[event], starts[event + 1], arena, places, traits, dim_bits, bits,
-            choices, cells, visits, queue, out,
+            spaces, starts[event], starts[event + 1], arena, places, traits, dim_bits,
+            n_masked, state, cells, visits, queue, out,
         )  # fmt: skip
         listed[event - first] = n == LISTED
         n_verified += verified
@@ -74,14 +74,16 @@ def find_together(
     last: int,
     arena: U64,
     places: U64,
-    traits: NDArray[np.uint8],
+    traits: U64,
     dim_bits: int,
-    bits: NDArray[np.uint8],
-    choices: NDArray[np.uint8],
+    n_masked: int,
+    state: NDArray[np.uint8],
     cells: NDArray[np.uint32],
     absent: U64,
     visitors: NDArray[np.uint32],
     clusters: NDArray[np.uint32],
+    begins: NDArray[np.uint32],
+    visits: NDArray[np.uint32],
     visiting: NDArray[np.uint32],
     waiting: U64,
     waiting_events: NDArray[np.uint32],
@@ -94,17 +96,21 @@ def find_together(
 ) -> int:
     """Cluster after cluster, into blocks; how many were verified, -1 for too few blocks.
 
-    `bits`, `choices` and `cells` are as in `find`, for each event of the batch; `visitors` has a
-    zero for each cluster. All are left as they were found, unless blocks were too few.
+    `state` and `cells` are as in `find`, for each event of the batch. The visitors of the c-th of
+    `clusters` stand in `visiting`, from `begins[c]` up to `visitors[clusters[c]]`; all of
+    `visitors` is 0 before and after.
     """
-    n_dims = np.uint64(len(traits))
+    n_bytes, n_cells = np.uint64(len(state)) // MOST_EVENTS, np.uint64(len(cells)) // MOST_EVENTS
+    state[: np.uint64(last - first) * n_bytes] = 0
+    cells[: np.uint64(last - first) * n_cells] = 0
     n_clusters = _register(
-        starts, spaces, first, last, places, traits, bits, choices, cells, absent, visitors,
-        clusters, visiting, listed,
+        starts, spaces, first, last, places, traits, dim_bits, n_masked, state, n_bytes,
+        cells, n_cells, absent, visitors, clusters, begins, visits, visiting, listed,
     )  # fmt: skip
-    begin, n_verified, n_waiting, enough = 0, 0, 0, True
+    quarters = arena.view(np.uint16)
+    n_verified, n_waiting, enough = 0, ZERO, True
     for c in range(n_clusters):
-        end = np.int64(visitors[clusters[c]])
+        begin, end = np.uint64(begins[c]), np.uint64(visitors[clusters[c]])
         visitors[clusters[c]] = 0
         if c + 4 < n_clusters:
             prefetch(arena, places[2 * np.int64(clusters[c + 4])] & LOW32)
@@ -113,32 +119,43 @@ def find_together(
         while left > ZERO and enough:
             header = arena[at]
             kind = (header >> np.uint64(16)) & np.uint64(0xFF)
-            if kind == np.uint64(RECORDS):
-                n_waiting, verified = _scan_records(
-                    at, begin, end, visiting, n_dims, arena, dim_bits, bits, cells, absent,
-                    waiting, waiting_events, n_waiting, rows, links, heads, cursors, n_used,
-                )  # fmt: skip
-                n_verified += verified
+            if kind == np.uint64(RECORDS):  # written out here: the call would cost as much
+                n_here, signatures = header & LOW16, at + ONE
+                offsets = (signatures + n_here) << TWO
+                for v in range(begin, end):
+                    k = visiting[v]
+                    lacks = absent[k]
+                    for j in range(n_here):
+                        if (arena[signatures + j] & lacks) == ZERO:
+                            record = at + np.uint64(quarters[offsets + j])
+                            waiting[n_waiting] = record
+                            waiting_events[n_waiting] = k
+                            n_waiting += ONE
+                            prefetch(arena, record)
+                    if n_waiting >= np.uint64(QUEUE):
+                        n_verified += np.int64(n_waiting)
+                        n_waiting = _verify(
+                            n_waiting, waiting, waiting_events, arena, dim_bits, state,
+                            n_bytes, cells, n_cells, rows, links, heads, cursors, n_used,
+                        )  # fmt: skip
             elif kind == np.uint64(PLAIN):
                 _copy_plain(
                     at, begin, end, visiting, arena, rows, links, heads, cursors, n_used
                 )
             else:
                 n_waiting, verified = _scan_slices(
-                    at, begin, end, visiting, n_dims, arena, dim_bits, bits, choices, cells,
+                    at, begin, end, visiting, arena, dim_bits, state, n_bytes, cells, n_cells,
                     waiting, waiting_events, n_waiting, rows, links, heads, cursors, n_used,
                 )  # fmt: skip
                 n_verified += verified
             enough = n_used[0] < len(links)
             left -= header & LOW16
             at += header >> np.uint64(32)
-        begin = end
-    n_verified += n_waiting
+    n_verified += np.int64(n_waiting)
     _verify(
-        n_waiting, waiting, waiting_events, n_dims, arena, dim_bits, bits, cells,
+        n_waiting, waiting, waiting_events, arena, dim_bits, state, n_bytes, cells, n_cells,
         rows, links, heads, cursors, n_used,
     )  # fmt: skip
-    _take_leave(starts, spaces, first, last, places, n_dims, bits, choices, cells)
     return n_verified if n_used[0] < len(links) else -1
 
 
@@ -149,169 +166,91 @@ def _register(
     first: int,
     last: int,
     places: U64,
-    traits: NDArray[np.uint8],
-    bits: NDArray[np.uint8],
-    choices: NDArray[np.uint8],
+    traits: U64,
+    dim_bits: int,
+    n_masked: int,
+    state: NDArray[np.uint8],
+    n_bytes: np.uint64,
     cells: NDArray[np.uint32],
+    n_cells: np.uint64,
     absent: U64,
     visitors: NDArray[np.uint32],
     clusters: NDArray[np.uint32],
+    begins: NDArray[np.uint32],
+    visits: NDArray[np.uint32],
     visiting: NDArray[np.uint32],
     listed: Bools,
 ) -> int:
-    """Note the spaces of each event, and for each cluster its visitors; how many clusters.
-
-    The visitors of the c-th of `clusters` stand in `visiting`, behind those of the one before,
-    up to `visitors[clusters[c]]`.
-    """
-    n_dims, n_clusters = np.uint64(len(traits)), 0
-    everywhere = len(places) // 2 - 1
-    for event in range(first, last):
-        k = np.uint64(event - first)
-        base, present = k * n_dims, ZERO
+    """Note the spaces of each event, and the visitors of each cluster; how many clusters."""
+    n_clusters, n_visits = ZERO, ZERO
+    n_events = np.uint64(last - first)
+    everywhere = np.uint64(len(places) // 2 - 1)
+    ends = absent[n_events:]  # of each event's visits; the same array has room for both
+    for k in range(n_events):
+        base, present = k * n_bytes, ZERO
         listed[k] = False
-        for i in range(starts[event], starts[event + 1]):
-            place = places[np.uint64(spaces[i]) * TWO + ONE]
+        if places[everywhere * TWO]:
+            n_clusters = _count(everywhere, visitors, clusters, n_clusters)
+            visits[n_visits] = everywhere
+            n_visits += ONE
+        for i in range(starts[first + np.int64(k)], starts[first + np.int64(k) + 1]):
+            space = np.uint64(spaces[i])
+            place = places[space * TWO + ONE]
             dim, cell = place & DIM, place >> np.uint64(32)
-            if cells[base + dim]:
+            if state[base + dim]:
                 listed[k] = True
             trait = traits[dim]
-            cells[base + dim] = cell
-            bits[base + dim] = (place >> np.uint64(26)) & np.uint64(0x3F)
-            choices[base + dim] = ONE if trait & LARGE else cell
-            present |= ONE << np.uint64(trait & POSITION)
+            state[base + dim] = (place >> np.uint64(26)) & np.uint64(0x3F)
+            if trait & WIDE:
+                enter_wide(trait, cell, dim_bits, n_masked, state, base, cells, k * n_cells)
+            present |= ONE << (trait & SIGNATURE_BIT)
+            if places[space * TWO]:
+                n_clusters = _count(space, visitors, clusters, n_clusters)
+                visits[n_visits] = space
+                n_visits += ONE
+            space -= cell
+            if places[space * TWO]:
+                n_clusters = _count(space, visitors, clusters, n_clusters)
+                visits[n_visits] = space
+                n_visits += ONE
         absent[k] = ~present
-        if listed[k]:
-            continue
-        n_clusters = _count(everywhere, places, visitors, clusters, n_clusters)
-        for i in range(starts[event], starts[event + 1]):
-            cell = places[np.uint64(spaces[i]) * TWO + ONE] >> np.uint64(32)
-            n_clusters = _count(spaces[i], places, visitors, clusters, n_clusters)
-            n_clusters = _count(
-                spaces[i] - np.int64(cell), places, visitors, clusters, n_clusters
-            )
+        ends[k] = n_visits
     place = np.uint32(0)
     for c in range(n_clusters):
         n = visitors[clusters[c]]
+        begins[c] = place
         visitors[clusters[c]] = place
         place += n
-    for event in range(first, last):
-        k = np.uint64(event - first)
-        if listed[k]:
-            continue
-        _enlist(k, everywhere, places, visitors, visiting)
-        for i in range(starts[event], starts[event + 1]):
-            cell = places[np.uint64(spaces[i]) * TWO + ONE] >> np.uint64(32)
-            _enlist(k, spaces[i], places, visitors, visiting)
-            _enlist(k, spaces[i] - np.int64(cell), places, visitors, visiting)
-    return n_clusters
+    v = ZERO
+    for k in range(n_events):
+        while v < ends[k]:
+            if not listed[k]:  # lists are counted, and do not come
+                cluster = visits[v]
+                visiting[visitors[cluster]] = k
+                visitors[cluster] += np.uint32(1)
+            v += ONE
+    return np.int64(n_clusters)
 
 
 @kernel
 def _count(
-    space: int,
-    places: U64,
+    cluster: np.uint64,
     visitors: NDArray[np.uint32],
     clusters: NDArray[np.uint32],
-    n_clusters: int,
-) -> int:
-    cluster = np.uint64(space)
-    if places[cluster * TWO] == ZERO:
-        return n_clusters
+    n_clusters: np.uint64,
+) -> np.uint64:
     if visitors[cluster] == 0:
-        clusters[n_clusters] = space
-        n_clusters += 1
+        clusters[n_clusters] = cluster
+        n_clusters += ONE
     visitors[cluster] += np.uint32(1)
     return n_clusters
 
 
 @kernel
-def _enlist(
-    k: np.uint64,
-    space: int,
-    places: U64,
-    visitors: NDArray[np.uint32],
-    visiting: NDArray[np.uint32],
-) -> None:
-    cluster = np.uint64(space)
-    if places[cluster * TWO]:
-        visiting[visitors[cluster]] = k
-        visitors[cluster] += np.uint32(1)
-
-
-@kernel
-def _take_leave(
-    starts: Longs,
-    spaces: Ints,
-    first: int,
-    last: int,
-    places: U64,
-    n_dims: np.uint64,
-    bits: NDArray[np.uint8],
-    choices: NDArray[np.uint8],
-    cells: NDArray[np.uint32],
-) -> None:
-    for event in range(first, last):
-        base = np.uint64(event - first) * n_dims
-        for i in range(starts[event], starts[event + 1]):
-            dim = places[np.uint64(spaces[i]) * TWO + ONE] & DIM
-            bits[base + dim] = 0
-            choices[base + dim] = 0
-            cells[base + dim] = 0
-
-
-@kernel
-def _scan_records(
-    at: np.uint64,
-    begin: int,
-    end: int,
-    visiting: NDArray[np.uint32],
-    n_dims: np.uint64,
-    arena: U64,
-    dim_bits: int,
-    bits: NDArray[np.uint8],
-    cells: NDArray[np.uint32],
-    absent: U64,
-    waiting: U64,
-    waiting_events: NDArray[np.uint32],
-    n_waiting: int,
-    rows: Ints,
-    links: Ints,
-    heads: Ints,
-    cursors: Longs,
-    n_used: Longs,
-) -> tuple[int, int]:
-    """Queue the records whose signature the visitors have; how many wait, how many were verified."""
-    quarters = arena.view(np.uint16)
-    n_here = arena[at] & LOW16
-    signatures = at + ONE
-    offsets = (signatures + n_here) << TWO
-    n, n_verified = np.uint64(n_waiting), 0
-    for v in range(begin, end):
-        k = visiting[v]
-        lacks = absent[k]
-        for j in range(n_here):
-            if (arena[signatures + j] & lacks) == ZERO:
-                record = at + np.uint64(quarters[offsets + j])
-                waiting[n] = record
-                waiting_events[n] = k
-                n += ONE
-                prefetch(arena, record)
-        if n >= np.uint64(QUEUE):
-            n_verified += np.int64(n)
-            _verify(
-                np.int64(n), waiting, waiting_events, n_dims, arena, dim_bits, bits, cells,
-                rows, links, heads, cursors, n_used,
-            )  # fmt: skip
-            n = ZERO
-    return np.int64(n), n_verified
-
-
-@kernel
 def _copy_plain(
     at: np.uint64,
-    begin: int,
-    end: int,
+    begin: np.uint64,
+    end: np.uint64,
     visiting: NDArray[np.uint32],
     arena: U64,
     rows: Ints,
@@ -339,69 +278,74 @@ def _copy_plain(
 
 @kernel
 def _verify(
-    n_waiting: int,
+    n_waiting: np.uint64,
     waiting: U64,
     waiting_events: NDArray[np.uint32],
-    n_dims: np.uint64,
     arena: U64,
     dim_bits: int,
-    bits: NDArray[np.uint8],
+    state: NDArray[np.uint8],
+    n_bytes: np.uint64,
     cells: NDArray[np.uint32],
+    n_cells: np.uint64,
     rows: Ints,
     links: Ints,
     heads: Ints,
     cursors: Longs,
     n_used: Longs,
-) -> None:
-    """Verify the records that wait, as in `find`; all blocks are used up where they may not do."""
+) -> np.uint64:
+    """Verify the records that wait, as in `find`, so that none is left.
+
+    All blocks count as used where they may be too few.
+    """
     quarters = arena.view(np.uint16)
     shift = np.uint64(dim_bits)
     dim_mask = (ONE << shift) - ONE
-    if n_used[0] + n_waiting > len(links):
+    if n_used[0] + np.int64(n_waiting) > len(links):
         n_used[0] = len(links)
-        return
-    for q in range(np.uint64(n_waiting)):
+        return ZERO
+    for q in range(n_waiting):
         record, k = waiting[q], np.uint64(waiting_events[q])
-        base = k * n_dims
+        base = k * n_bytes
         header = arena[record]
         w = record + ONE
         stop = w + ((header >> np.uint64(32)) & LOW16)
         while w < stop:
             word = arena[w]
-            if ((word >> (shift + np.uint64(bits[base + (word & dim_mask)]))) & ONE) == ZERO:
+            if ((word >> (shift + np.uint64(state[base + (word & dim_mask)]))) & ONE) == ZERO:
                 break
             w += ONE
         if w == stop and (
-            (header & HAS_TAIL) == ZERO or tail_holds(arena, quarters, w, cells, base)
+            (header & HAS_TAIL) == ZERO or tail_holds(arena, quarters, w, cells, k * n_cells)
         ):
             cursor = cursors[k]
             if cursor & FULL == 0:
                 cursor = next_block(np.int64(k), cursor, links, heads, n_used)
             rows[cursor] = header & np.uint64(0x7FFFFFFF)
             cursors[k] = cursor + 1
+    return ZERO
 
 
 @kernel
 def _scan_slices(
     at: np.uint64,
-    begin: int,
-    end: int,
+    begin: np.uint64,
+    end: np.uint64,
     visiting: NDArray[np.uint32],
-    n_dims: np.uint64,
     arena: U64,
     dim_bits: int,
-    bits: NDArray[np.uint8],
-    choices: NDArray[np.uint8],
+    state: NDArray[np.uint8],
+    n_bytes: np.uint64,
     cells: NDArray[np.uint32],
+    n_cells: np.uint64,
     waiting: U64,
     waiting_events: NDArray[np.uint32],
-    n_waiting: int,
+    n_waiting: np.uint64,
     rows: Ints,
     links: Ints,
     heads: Ints,
     cursors: Longs,
     n_used: Longs,
-) -> tuple[int, int]:
+) -> tuple[np.uint64, int]:
     """Add the chunk's clauses that hold for its visitors; queue those with a record to verify."""
     octets, quarters = arena.view(np.uint8), arena.view(np.uint16)
     halves = arena.view(np.uint32)
@@ -410,14 +354,14 @@ def _scan_slices(
     columns = at + TWO
     first_id = (columns + n_columns) << ONE
     first_record = ((first_id >> ONE) + ((n_here + ONE) >> ONE)) << TWO
-    n, n_verified = np.uint64(n_waiting), 0
+    n, n_verified = n_waiting, 0
     for v in range(begin, end):
         k = np.uint64(visiting[v])
-        base = k * n_dims
+        base = k * n_bytes
         a, b, c, d = ~ZERO, ~ZERO, ~ZERO, ~ZERO
         if width == np.uint64(4):
             for j in range(n_columns):
-                row = row_of(arena, octets, at, columns + j, choices, base, width)
+                row = row_of(arena, octets, at, columns + j, state, base, width)
                 a &= arena[row]
                 b &= arena[row + ONE]
                 c &= arena[row + TWO]
@@ -428,7 +372,7 @@ def _scan_slices(
                 continue
         if n_used[0] + 6 > len(links):  # a chunk has at most 256 clauses
             n_used[0] = len(links)
-            return 0, n_verified
+            return ZERO, n_verified
         cursor = cursors[k]
         ids, records = first_id, first_record
         for y in range(width):
@@ -436,7 +380,7 @@ def _scan_slices(
             if width < np.uint64(4):
                 held = ~ZERO
                 for j in range(n_columns):
-                    held &= arena[row_of(arena, octets, at, columns + j, choices, base, width) + y]
+                    held &= arena[row_of(arena, octets, at, columns + j, state, base, width) + y]
                     if held == ZERO:
                         break
             while held:
@@ -461,9 +405,8 @@ def _scan_slices(
         cursors[k] = cursor
         if n >= np.uint64(QUEUE):
             n_verified += np.int64(n)
-            _verify(
-                np.int64(n), waiting, waiting_events, n_dims, arena, dim_bits, bits, cells,
+            n = _verify(
+                n, waiting, waiting_events, arena, dim_bits, state, n_bytes, cells, n_cells,
                 rows, links, heads, cursors, n_used,
             )  # fmt: skip
-            n = ZERO
-    return np.int64(n), n_verified
+    return n, n_verified

@@ -66,16 +66,16 @@ def append(
     """Add the first n of `found` to the event's rows; False where the pool may be too small."""
     if n_used[0] + n // SIZE + 2 > len(links):
         return False
-    cursor = cursors[event]
-    i = 0
-    while i < n:
+    cursor, done = cursors[event], 0
+    while done < n:
         if cursor & FULL == 0:
             cursor = next_block(event, cursor, links, heads, n_used)
-        stop = min(n, i + SIZE - (cursor & FULL))
-        while i < stop:
-            rows[cursor] = found[i]
-            cursor += 1
-            i += 1
+        n_here = min(n - done, SIZE - (cursor & FULL))
+        to, source = np.uint64(cursor), np.uint64(done)
+        for i in range(np.uint64(n_here)):  # unsigned: so it becomes wide moves
+            rows[to + i] = found[source + i]
+        cursor += n_here
+        done += n_here
     cursors[event] = cursor
     return True
 
@@ -108,11 +108,11 @@ def gather(
 ) -> None:
     """Write each event's rows to `into`, from its start on."""
     for event in range(len(starts) - 1):
-        at, end, block = starts[event], starts[event + 1], heads[event]
+        at, end, block = np.uint64(starts[event]), np.uint64(starts[event + 1]), heads[event]
         while at < end:
-            n = min(SIZE, end - at)
-            for i in range(n):
-                into[at + i] = rows[block * SIZE + i]
+            source, n = np.uint64(block) * np.uint64(SIZE), min(np.uint64(SIZE), end - at)
+            for i in range(n):  # unsigned: so it becomes wide moves
+                into[at + i] = rows[source + i]
             at += n
             block = links[block]
 

@@ -103,7 +103,7 @@ def clusters(table: ClauseTable, keys: Keys) -> Ragged:
 
 
 def remainder(
-    table: ClauseTable, keys: Keys, often: Frequencies, positions: NDArray[np.uint8]
+    table: ClauseTable, keys: Keys, often: Frequencies, traits: U64
 ) -> Remainder:
     """Each clause without the key that an event meets on the way to it."""
     predicates = table.predicates
@@ -114,7 +114,7 @@ def remainder(
     chance += 2.0 * predicates.every
     met = keys.spread & ~predicates.every | (predicates.n_accepted == sizes)
     starts, items, signatures = _remain(
-        *table.clauses, keys.chosen, met, chance, predicates.dim, predicates.on_missing, positions
+        *table.clauses, keys.chosen, met, chance, predicates.dim, predicates.on_missing, traits
     )
     return Remainder(Ragged(starts, items), signatures)
 
@@ -184,7 +184,7 @@ def _remain(
     chance: Floats,
     dims: Ints,
     on_missing: Bools,
-    positions: NDArray[np.uint8],
+    traits: U64,
 ) -> tuple[Longs, Ints, U64]:
     n_clauses = len(chosen)
     starts, rest = np.zeros(n_clauses + 1, np.int64), np.empty(len(items), np.int32)
@@ -198,7 +198,7 @@ def _remain(
             if key == NO_KEY or (i == key and met[p]):
                 continue
             if not on_missing[p] and i != key:
-                signatures[clause] |= np.uint64(1) << np.uint64(positions[dims[p]])
+                signatures[clause] |= np.uint64(1) << (traits[dims[p]] & np.uint64(63))
             at = n
             while at > first and chance[rest[at - 1]] > chance[p]:
                 rest[at] = rest[at - 1]

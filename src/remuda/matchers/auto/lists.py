@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Ints, Longs
 from remuda.jit import kernel
-from remuda.matchers.auto.arena import HAS_TAIL, PLAIN, RECORDS
+from remuda.matchers.auto.arena import HAS_TAIL, LARGE, PLAIN, POSITION, RECORDS, WIDE
 from remuda.matchers.auto.blocks import append
-from remuda.matchers.auto.single import LARGE, POSITION
 from remuda.matchers.auto.slices import EVERY_ROW, WITH_RECORDS
 from remuda.matchers.auto.words import DIM, EVERY, LAST, ON_MISSING, U64, accepts_cell, next_exact
 from remuda.matchers.kernels.bits import trailing_zeros
@@ -29,7 +28,7 @@ def find_listed(
     end: int,
     arena: U64,
     places: U64,
-    traits: NDArray[np.uint8],
+    traits: NDArray[np.uint32],
     dim_bits: int,
     positions: U64,
     first: Longs,
@@ -40,9 +39,11 @@ def find_listed(
     """Write the clauses that hold to `out`; how many they are, and how many were verified.
 
     For each dimension, `positions` has the mask positions of the event's spaces (bit 0 where it is
-    missing), `first` and `last` say where they stand. `positions` is left 1, the others 0.
+    missing), `first` and `last` say where they stand, for wide ones under their own number, too.
+    `positions` is left 1, the others 0.
     """
     n, n_verified, present = 0, 0, _ZERO
+    n_dims = len(traits)
     for i in range(begin, end):
         place = places[2 * spaces[i] + 1]
         dim = np.int64(place & DIM)
@@ -51,6 +52,9 @@ def find_listed(
             positions[dim] = _ZERO
             present |= _ONE << np.uint64(traits[dim] & POSITION)
         last[dim] = i + 1
+        if traits[dim] & WIDE:
+            wide = n_dims + np.int64(traits[dim] >> np.uint32(8))
+            first[wide], last[wide] = first[dim], i + 1
         positions[dim] |= _ONE << ((place >> np.uint64(26)) & np.uint64(0x3F))
     n, n_verified = _visit(
         places[len(places) - 2], spaces, arena, places, traits, dim_bits, ~present, positions,
@@ -70,6 +74,9 @@ def find_listed(
     for i in range(begin, end):
         dim = np.int64(places[2 * spaces[i] + 1] & DIM)
         first[dim], last[dim], positions[dim] = 0, 0, _ONE
+        if traits[dim] & WIDE:
+            wide = n_dims + np.int64(traits[dim] >> np.uint32(8))
+            first[wide], last[wide] = 0, 0
     for i in range(n):
         seen[out[i] >> 6] = _ZERO
     return n, n_verified
@@ -81,7 +88,7 @@ def _visit(
     spaces: Ints,
     arena: U64,
     places: U64,
-    traits: NDArray[np.uint8],
+    traits: NDArray[np.uint32],
     dim_bits: int,
     absent: np.uint64,
     positions: U64,
@@ -105,8 +112,9 @@ def _visit(
                     record = at + np.uint64(quarters[offsets + j])
                     n_verified += 1
                     if _record_holds(
-                        record, spaces, arena, quarters, places, dim_bits, positions, first, last
-                    ):
+                        record, spaces, arena, quarters, places, len(traits), dim_bits,
+                        positions, first, last,
+                    ):  # fmt: skip
                         clause = np.int64(arena[record] & np.uint64(0x7FFFFFFF))
                         n = _note(clause, seen, out, n)
         elif kind == np.uint64(PLAIN):
@@ -139,6 +147,7 @@ def _record_holds(
     arena: U64,
     quarters: NDArray[np.uint16],
     places: U64,
+    n_dims: int,
     dim_bits: int,
     positions: U64,
     first: Longs,
@@ -160,7 +169,7 @@ def _record_holds(
         return True
     while True:
         word = arena[w]
-        if not _exact_word_holds(w, word, spaces, arena, quarters, places, first, last):
+        if not _exact_word_holds(w, word, spaces, arena, quarters, places, n_dims, first, last):
             return False
         if word & LAST:
             return True
@@ -175,10 +184,11 @@ def _exact_word_holds(
     arena: U64,
     quarters: NDArray[np.uint16],
     places: U64,
+    n_dims: int,
     first: Longs,
     last: Longs,
 ) -> bool:
-    dim = np.int64(word & DIM)
+    dim = n_dims + np.int64(word & DIM)
     if last[dim] == 0:
         return (word & ON_MISSING) != _ZERO  # type: ignore[no-any-return]
     wanted = (word & EVERY) == _ZERO  # any accepted space decides, or any refused one
@@ -195,7 +205,7 @@ def _visit_slices(
     spaces: Ints,
     arena: U64,
     places: U64,
-    traits: NDArray[np.uint8],
+    traits: NDArray[np.uint32],
     dim_bits: int,
     positions: U64,
     first: Longs,
@@ -227,8 +237,9 @@ def _visit_slices(
             if record != at:
                 n_verified += 1
                 if not _record_holds(
-                    record, spaces, arena, quarters, places, dim_bits, positions, first, last
-                ):
+                    record, spaces, arena, quarters, places, len(traits), dim_bits, positions,
+                    first, last,
+                ):  # fmt: skip
                     continue
             n = _note(np.int64(halves[ids + bit]), seen, out, n)
     return n, n_verified
@@ -243,7 +254,7 @@ def _column(
     spaces: Ints,
     arena: U64,
     places: U64,
-    traits: NDArray[np.uint8],
+    traits: NDArray[np.uint32],
     first: Longs,
     last: Longs,
 ) -> np.uint64:
@@ -257,9 +268,10 @@ def _column(
         return arena[rows + np.uint64(octets[lut << np.uint64(3)]) * width]
     some, all_ = _ZERO, ~_ZERO
     for i in range(first[dim], last[dim]):
-        choice = _ONE
-        if (traits[dim] & LARGE) == 0:
-            choice = places[2 * spaces[i] + 1] >> np.uint64(32)
+        place = places[2 * spaces[i] + 1]
+        choice = place >> np.uint64(32)
+        if traits[np.int64(place & DIM)] & LARGE:
+            choice = _ONE
         row = arena[rows + np.uint64(octets[(lut << np.uint64(3)) + choice]) * width]
         some |= row
         all_ &= row
@@ -277,7 +289,7 @@ def find_listed_many(
     listed: Bools,
     arena: U64,
     places: U64,
-    traits: NDArray[np.uint8],
+    traits: NDArray[np.uint32],
     dim_bits: int,
     positions: U64,
     first: Longs,

@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 from remuda.arrays import Ints, Longs, frozen
 from remuda.encoding.table import ClauseTable, EventBatch
 from remuda.matchers.auto import keys
-from remuda.matchers.auto.arena import PLAIN, RECORDS, SLICES, lay_out
-from remuda.matchers.auto.batch import find_each, find_together
+from remuda.matchers.auto.arena import PLAIN, RECORDS, SLICES, lay_out, traits_of
+from remuda.matchers.auto.batch import MOST_EVENTS, find_each, find_together
 from remuda.matchers.auto.blocks import counts, gather, tally
 from remuda.matchers.auto.denials import Denials, denials, find_undenied, find_undenied_many
 from remuda.matchers.auto.lists import find_listed, find_listed_many
-from remuda.matchers.auto.scratch import MOST_EVENTS, Scratch, together_until
-from remuda.matchers.auto.single import LARGE, LISTED, find
-from remuda.matchers.auto.slices import LARGEST_DOMAIN
+from remuda.matchers.auto.scratch import Scratch, together_until
+from remuda.matchers.auto.single import LISTED, find
 from remuda.matchers.auto.words import U64, words_of
 from remuda.matchers.contract import Hits
 
@@ -36,6 +35,7 @@ class Facts(NamedTuple):
     n_clauses: int
     n_entries: int
     n_denials: int
+    n_wide: int
     few: bool
     sampled: bool
     entries_by_kind: tuple[int, ...]
@@ -48,8 +48,9 @@ class Auto:
 
     arena: U64
     places: U64
-    traits: NDArray[np.uint8]  # of each dimension: its bit in signatures, and LARGE
+    traits: U64
     dim_bits: int
+    n_masked: int
     denials: Denials
     facts: Facts
     _spare: deque[Scratch] = field(default_factory=deque, init=False, repr=False, compare=False)
@@ -62,15 +63,19 @@ class Auto:
         chosen = keys.choose_keys(table, often)
         if few:
             chosen = keys.everywhere(chosen)
-        traits = _traits(table, often.present)
+        traits = traits_of(table, words.bytes, often.present)
         clusters = keys.clusters(table, chosen)
         arena = lay_out(table, clusters, keys.remainder(table, chosen, often, traits), words)
         undenied = denials(table, np.flatnonzero(chosen.chosen == keys.NO_KEY).astype(np.int32))
         facts = Facts(
-            table.n_clauses, len(clusters.items), len(undenied.clauses), few, sample is not None,
+            table.n_clauses, len(clusters.items), len(undenied.clauses),
+            words.bytes.n_wide, few, sample is not None,
             arena.entries_by_kind, arena.chunks_by_kind,
         )  # fmt: skip
-        return cls(*frozen((arena.words, arena.places, traits)), words.dim_bits, undenied, facts)
+        return cls(
+            *frozen((arena.words, arena.places, traits)), words.bytes.dim_bits,
+            words.bytes.n_masked, undenied, facts,
+        )  # fmt: skip
 
     def match(self, events: EventBatch, threads: int = 1) -> Hits:
         """The clauses that each event satisfies; batches are shared out among threads."""
@@ -129,12 +134,11 @@ class Auto:
         return sum(array.nbytes for array in arrays)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        built = (self.arena, self.places, self.traits, self.dim_bits, self.denials, self.facts)
-        return Auto, built
+        return Auto, (*self._built, self.denials, self.facts)
 
     @property
     def _built(self) -> tuple[Any, ...]:
-        return self.arena, self.places, self.traits, self.dim_bits
+        return self.arena, self.places, self.traits, self.dim_bits, self.n_masked
 
     def _lend(self) -> Scratch:
         """Scratch for one call; whoever takes it puts it back when all went well."""
@@ -143,7 +147,8 @@ class Auto:
         except IndexError:
             n_spaces = len(self.places) // 2 - 1
             return Scratch(
-                self.facts.n_clauses, len(self.traits), n_spaces, self.facts.n_denials
+                self.facts.n_clauses, len(self.traits), self.n_masked, self.facts.n_wide, n_spaces,
+                self.facts.n_denials,
             )
 
     def _match_one(self, spaces: Ints) -> tuple[Ints, int]:
@@ -213,14 +218,6 @@ class Auto:
             )  # fmt: skip
             n_verified = n_verified if enough else -1
         return n_verified
-
-
-def _traits(table: ClauseTable, present: NDArray[np.float64]) -> NDArray[np.uint8]:
-    """The commonest dimensions have a signature bit of their own, the others share."""
-    traits = np.empty(table.n_dims, np.uint8)
-    traits[np.argsort(-present, kind="stable")] = np.arange(table.n_dims) % 64
-    large = np.diff(table.space_starts) - 1 > LARGEST_DOMAIN
-    return traits | np.where(large, LARGE, 0).astype(np.uint8)
 
 
 def _enlarged(rows: Ints, n_kept: int, n: int, done: float) -> Ints:

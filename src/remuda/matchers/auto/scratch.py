@@ -9,31 +9,35 @@ import numpy as np
 
 from remuda.encoding.table import EventBatch
 from remuda.matchers.auto.arena import MOST_RECORDS
-from remuda.matchers.auto.batch import QUEUE
+from remuda.matchers.auto.batch import MOST_EVENTS, QUEUE
 from remuda.matchers.auto.blocks import SIZE, Blocks
 
-MOST_EVENTS = 1024  # matched together
-_MOST_SPACES = 1 << 16  # of all of them
+_MOST_SPACES = 1 << 16  # of a batch's events
 _FEWEST_ROWS, _MOST_ROWS = 1 << 20, 1 << 24  # in blocks: 4 to 64 MB
 
 
 class Scratch:
     """Arrays that the kernels share; those that not every call needs are made when asked for."""
 
-    def __init__(self, n_clauses: int, n_dims: int, n_spaces: int, n_denials: int) -> None:
-        self._n_clauses, self._n_dims, self._n_spaces = n_clauses, n_dims, n_spaces
+    def __init__(
+        self, n_clauses: int, n_dims: int, n_masked: int, n_wide: int, n_spaces: int, n_denials: int
+    ) -> None:
+        self._n_clauses, self._n_spaces = n_clauses, n_spaces
+        self._n_masked, self._n_wide = n_masked, n_wide
         self.out = np.empty(n_clauses, np.int32)
         self.held = np.empty((n_denials + 63) // 64, np.uint64)
         visits, queue = np.empty(2 * n_dims + 1, np.uint64), np.empty(n_clauses, np.uint64)
-        self.each = (*_state(n_dims), visits, queue, self.out)
+        self.each = (*self._events(1), visits, queue, self.out)
 
     @cached_property
     def together(self) -> tuple[Any, ...]:
         return (
-            *_state(self._n_dims * MOST_EVENTS),
-            np.empty(MOST_EVENTS, np.uint64),
+            *self._events(MOST_EVENTS),
+            np.empty(2 * MOST_EVENTS, np.uint64),
             np.zeros(self._n_spaces + 1, np.uint32),
             np.empty(2 * _MOST_SPACES + 1, np.uint32),
+            np.empty(2 * _MOST_SPACES + 1, np.uint32),
+            np.empty(2 * _MOST_SPACES + MOST_EVENTS, np.uint32),
             np.empty(2 * _MOST_SPACES + MOST_EVENTS, np.uint32),
             np.empty(QUEUE + MOST_RECORDS, np.uint64),
             np.empty(QUEUE + MOST_RECORDS, np.uint32),
@@ -41,9 +45,10 @@ class Scratch:
 
     @cached_property
     def lists(self) -> tuple[Any, ...]:
-        first, last = np.zeros(self._n_dims, np.int64), np.zeros(self._n_dims, np.int64)
+        n = self._n_masked + self._n_wide
+        first, last = np.zeros(n, np.int64), np.zeros(n, np.int64)
         seen = np.zeros((self._n_clauses + 63) // 64, np.uint64)
-        return np.ones(self._n_dims, np.uint64), first, last, seen, self.out
+        return np.ones(self._n_masked, np.uint64), first, last, seen, self.out
 
     @cached_property
     def listed(self) -> np.ndarray:
@@ -52,6 +57,12 @@ class Scratch:
     @cached_property
     def blocks(self) -> Blocks:
         return Blocks.make(_FEWEST_ROWS, MOST_EVENTS)
+
+    def _events(self, n: int) -> tuple[Any, ...]:
+        """The bytes and the cells of n events."""
+        n_wide = max(self._n_wide, 1)
+        state = np.zeros(n * (self._n_masked + self._n_wide), np.uint8)
+        return state, np.zeros(n * n_wide, np.uint32)
 
     def enlarge(self, n_events: int) -> int:
         """Make more blocks, which were too few for so many events; how many to try next."""
@@ -70,6 +81,3 @@ def together_until(events: EventBatch, first: int, last: int) -> int:
     return max(min(last, most - 1), first + 1)
 
 
-def _state(n: int) -> tuple[Any, ...]:
-    """For each dimension of an event its mask position, its choice in slices, its cell."""
-    return np.zeros(n, np.uint8), np.zeros(n, np.uint8), np.zeros(n, np.uint32)

@@ -7,10 +7,13 @@ from numpy.typing import NDArray
 
 from remuda.arrays import Ints
 from remuda.jit import kernel
-from remuda.matchers.auto.arena import HAS_TAIL, PLAIN, RECORDS
+from remuda.matchers.auto.arena import (
+    FIRST_PAGE_SHIFT, HAS_TAIL, LARGE, NUMBER, PAGES, PAGES_SHIFT, PLAIN, RECORDS, SIGNATURE_BIT,
+    WIDE, WIDE_SHIFT,
+)
 from remuda.matchers.auto.slices import WITH_RECORDS
 from remuda.matchers.auto.words import (
-    CELLS, DIM, FORM_SHIFT, LAST, ON_MISSING, REFUSES, SPAN, SPANS, U64, in_spans,
+    DIM, FORM_SHIFT, LAST, ON_MISSING, REFUSES, SPAN, U64, accepts_cell, next_exact,
 )
 from remuda.matchers.kernels.bits import prefetch, trailing_zeros
 
@@ -18,8 +21,6 @@ LISTED = -1  # the event has a list: lists.py
 
 ZERO, ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
 LOW16, LOW32 = np.uint64(0xFFFF), np.uint64(0xFFFFFFFF)
-LARGE = np.uint8(0x80)  # of a trait: the dimension is too large for the cells of a slice
-POSITION = np.uint8(0x3F)  # of a trait: the dimension's bit in a signature
 
 
 @kernel
@@ -29,10 +30,10 @@ def find(
     end: int,
     arena: U64,
     places: U64,
-    traits: NDArray[np.uint8],
+    traits: U64,
     dim_bits: int,
-    bits: NDArray[np.uint8],
-    choices: NDArray[np.uint8],
+    n_masked: int,
+    state: NDArray[np.uint8],
     cells: NDArray[np.uint32],
     visits: U64,
     queue: U64,
@@ -41,9 +42,9 @@ def find(
     """Write the clauses that hold to `out`; how many they are, and how many were verified.
 
     An event without lists meets a clause once, so that `out` and `queue` need room for all clauses
-    and no more; one with lists is left alone, and the number is LISTED. `bits` (mask positions),
-    `choices` (cells as slices know them) and `cells` have a value per dimension, 0 where it is
-    missing, and are left as they were found: 0.
+    and no more; one with lists is left alone, and the number is LISTED. `state` has the bytes that
+    mask words ask for (words.py), and behind them the cells of wide dimensions as slices know them;
+    `cells` has those cells themselves. All is 0 before and after.
     """
     octets, quarters = arena.view(np.uint8), arena.view(np.uint16)
     halves = arena.view(np.uint32)
@@ -59,14 +60,14 @@ def find(
         at = np.uint64(spaces[i]) * TWO
         place = places[at + ONE]
         dim, cell = place & DIM, place >> np.uint64(32)
-        if cells[dim]:
+        if state[dim]:
             listed = True
             break
         trait = traits[dim]
-        cells[dim] = cell
-        bits[dim] = (place >> np.uint64(26)) & np.uint64(0x3F)
-        choices[dim] = ONE if trait & LARGE else cell
-        present |= ONE << np.uint64(trait & POSITION)
+        state[dim] = (place >> np.uint64(26)) & np.uint64(0x3F)
+        if trait & WIDE:
+            enter_wide(trait, cell, dim_bits, n_masked, state, ZERO, cells, ZERO)
+        present |= ONE << (trait & SIGNATURE_BIT)
         cluster = places[at - cell * TWO]
         if cluster:
             visits[n_visits] = cluster
@@ -103,7 +104,7 @@ def find(
                 n += n_here
             else:
                 n, n_queued = _find_in_slices(
-                    arena, octets, quarters, halves, at, choices, n, n_queued, out, queue
+                    arena, octets, quarters, halves, at, state, n, n_queued, out, queue
                 )
             left -= n_here
             at += header >> np.uint64(32)
@@ -114,7 +115,7 @@ def find(
         stop = w + ((header >> np.uint64(32)) & LOW16)
         while w < stop:
             word = arena[w]
-            if ((word >> (shift + np.uint64(bits[word & dim_mask]))) & ONE) == ZERO:
+            if ((word >> (shift + np.uint64(state[word & dim_mask]))) & ONE) == ZERO:
                 break
             w += ONE
         if w == stop and (
@@ -123,13 +124,51 @@ def find(
             out[n] = header & np.uint64(0x7FFFFFFF)
             n += ONE
     for i in range(begin, end):
-        dim = places[np.uint64(spaces[i]) * TWO + ONE] & DIM
-        bits[dim] = 0
-        choices[dim] = 0
-        cells[dim] = 0
+        place = places[np.uint64(spaces[i]) * TWO + ONE]
+        trait = traits[place & DIM]
+        state[place & DIM] = 0
+        if trait & WIDE:
+            leave_wide(trait, place >> np.uint64(32), dim_bits, n_masked, state, cells)
     if listed:
         return LISTED, 0
     return np.int64(n), np.int64(n_queued)
+
+
+@kernel
+def enter_wide(
+    trait: np.uint64,
+    cell: np.uint64,
+    dim_bits: int,
+    n_masked: int,
+    state: NDArray[np.uint8],
+    base: np.uint64,
+    cells: NDArray[np.uint32],
+    first_cell: np.uint64,
+) -> None:
+    """Note the cell of a wide dimension, for tails, for slices and on its page."""
+    wide, n_positions = (trait >> WIDE_SHIFT) & NUMBER, np.uint64(63 - dim_bits)
+    cells[first_cell + wide] = cell
+    state[base + np.uint64(n_masked) + wide] = ONE if trait & LARGE else cell
+    if (trait >> PAGES_SHIFT) & PAGES and cell >= n_positions:
+        page = (trait >> FIRST_PAGE_SHIFT) + cell // n_positions - ONE
+        state[base + page] = cell % n_positions + ONE
+
+
+@kernel
+def leave_wide(
+    trait: np.uint64,
+    cell: np.uint64,
+    dim_bits: int,
+    n_masked: int,
+    state: NDArray[np.uint8],
+    cells: NDArray[np.uint32],
+) -> None:
+    """Undo `enter_wide`."""
+    wide, n_positions = (trait >> WIDE_SHIFT) & NUMBER, np.uint64(63 - dim_bits)
+    cells[wide] = 0
+    state[np.uint64(n_masked) + wide] = 0
+    if (trait >> PAGES_SHIFT) & PAGES and cell >= n_positions:
+        state[(trait >> FIRST_PAGE_SHIFT) + cell // n_positions - ONE] = 0
 
 
 @kernel
@@ -139,7 +178,7 @@ def _find_in_slices(
     quarters: NDArray[np.uint16],
     halves: NDArray[np.uint32],
     at: np.uint64,
-    choices: NDArray[np.uint8],
+    state: NDArray[np.uint8],
     n: np.uint64,
     n_queued: np.uint64,
     out: Ints,
@@ -155,7 +194,7 @@ def _find_in_slices(
     a, b, c, d = ~ZERO, ~ZERO, ~ZERO, ~ZERO
     if width == np.uint64(4):
         for j in range(n_columns):
-            row = row_of(arena, octets, at, columns + j, choices, ZERO, width)
+            row = row_of(arena, octets, at, columns + j, state, ZERO, width)
             a &= arena[row]
             b &= arena[row + ONE]
             c &= arena[row + TWO]
@@ -167,7 +206,7 @@ def _find_in_slices(
         if width < np.uint64(4):
             held = ~ZERO
             for j in range(n_columns):
-                held &= arena[row_of(arena, octets, at, columns + j, choices, ZERO, width) + y]
+                held &= arena[row_of(arena, octets, at, columns + j, state, ZERO, width) + y]
                 if held == ZERO:
                     break
         if (shape & WITH_RECORDS) == ZERO:
@@ -199,15 +238,15 @@ def row_of(
     octets: NDArray[np.uint8],
     at: np.uint64,
     place: np.uint64,
-    choices: NDArray[np.uint8],
+    state: NDArray[np.uint8],
     base: np.uint64,
     width: np.uint64,
 ) -> np.uint64:
-    """Where the row lies that the event's cell chooses in a column."""
+    """Where the row lies that the event's cell chooses in a column; its bytes begin at `base`."""
     column = arena[place]
     lut = at + (column >> np.uint64(39))
-    choice = np.uint64(choices[base + (column & DIM)])
-    row = np.uint64(octets[(lut << np.uint64(3)) + choice])
+    cell = np.uint64(state[base + (column & DIM)])
+    row = np.uint64(octets[(lut << np.uint64(3)) + cell])
     return lut + ((column >> np.uint64(27)) & np.uint64(0xFFF)) + row * width
 
 
@@ -217,32 +256,32 @@ def tail_holds(
     quarters: NDArray[np.uint16],
     w: np.uint64,
     cells: NDArray[np.uint32],
-    base: np.uint64,
+    first_cell: np.uint64,
 ) -> bool:
-    """Whether all exact words of the tail at `w` hold; the event's cells begin at `base`."""
-    while True:
+    """Whether all exact words of the tail at `w` hold; the event's cells begin at `first_cell`."""
+    while True:  # spans, which come first
         word = arena[w]
-        cell = np.uint64(cells[base + (word & DIM)])
-        form, payload = (word >> FORM_SHIFT) & np.uint64(3), word >> np.uint64(32)
-        w += ONE
+        if (word >> FORM_SHIFT) & np.uint64(3) != np.uint64(SPAN):
+            break
+        cell = np.uint64(cells[first_cell + (word & DIM)])
+        lo = (word >> np.uint64(32)) & LOW16
+        listed = (cell >= lo) & (cell < lo + (word >> np.uint64(48)))
         if cell == ZERO:
             if (word & ON_MISSING) == ZERO:
                 return False
-        else:  # written out here: accepts_cell, which says the same, costs a call
-            listed = False
-            if form == np.uint64(SPAN):
-                lo = payload & LOW16
-                listed = lo <= cell and cell < lo + (payload >> np.uint64(16))
-            elif form == np.uint64(CELLS):
-                for i in range(payload):
-                    listed |= np.uint64(quarters[(w << TWO) + i]) == cell
-            else:
-                listed = in_spans(arena, arena[w], payload, cell)
-            if listed == ((word & REFUSES) != ZERO):
-                return False
+        elif listed == ((word & REFUSES) != ZERO):
+            return False
         if word & LAST:
             return True
-        if form == np.uint64(CELLS):
-            w += (payload + np.uint64(3)) >> TWO
-        elif form == np.uint64(SPANS):
-            w += ONE
+        w += ONE
+    while True:
+        word = arena[w]
+        cell = np.uint64(cells[first_cell + (word & DIM)])
+        if cell == ZERO:
+            if (word & ON_MISSING) == ZERO:
+                return False
+        elif not accepts_cell(arena, quarters, w, word, cell):
+            return False
+        if word & LAST:
+            return True
+        w = next_exact(w, word)

@@ -2,16 +2,19 @@
 
 A mask word decides a predicate with one shift, whatever its operator was:
 
-    dim : dim_bits | holds on missing : 1 | accepted positions : 63 - dim_bits
+    byte : dim_bits | holds where the byte is 0 : 1 | accepted positions : 63 - dim_bits
 
 An event keeps one byte per dimension: 0 where it is missing, else the position of its space there,
 so that bit `dim_bits + byte` of the word is the answer. Few dimensions leave room for many
-positions. A domain with more spaces than positions wraps around: the mask then only filters, and
-exact words in the tail of the record decide:
+positions. A dimension with more spaces than positions is wide. If it is not too wide, it has
+further bytes, its pages: the first byte then has one position for "on another page", and a
+predicate has a word for each page that it does not accept as a whole. Beyond that, positions wrap
+around, the mask only filters, and exact words in the tail of the record decide:
 
-    dim : 26 | holds on missing : 1 | every : 1 | refuses : 1 | last : 1 | form : 2 | payload : 32
+    wide : 26 | holds on missing : 1 | every : 1 | refuses : 1 | last : 1 | form : 2 | payload : 32
 
-which list accepted (or refused) cells, numbered within the dimension from 1; 0 stands for missing.
+which list accepted (or refused) cells, the spaces of a dimension numbered from 1. Wide dimensions
+have numbers of their own, by which an event keeps its cell there.
 """
 
 from __future__ import annotations
@@ -27,8 +30,8 @@ from remuda.jit import kernel
 
 U64 = NDArray[np.uint64]
 
-MAX_DIM_BITS = 26
-DIM = np.uint64((1 << MAX_DIM_BITS) - 1)
+_MOST_BYTES = 1 << 24
+DIM = np.uint64((1 << 26) - 1)  # of any word but a mask: a dimension, a byte, a wide number
 ON_MISSING = np.uint64(1 << 26)
 EVERY = np.uint64(1 << 27)
 REFUSES = np.uint64(1 << 28)
@@ -39,36 +42,74 @@ CELLS = 1  # payload: how many; the cells follow, 16 bits each
 SPANS = 2  # payload: how many; the next word says where in the arena they lie, as lo : 32 | hi : 32
 _LARGEST_CELL = (1 << 16) - 1
 _MOST_CELLS = 64  # longer lists are written once per predicate, not once per record
+_MOST_PAGES = 3  # beside the first: more words than an exact one takes are no gain
+
+
+class Bytes(NamedTuple):
+    """Where an event keeps what mask words ask for."""
+
+    dim_bits: int
+    n_masked: int  # bytes in all: of dimensions, then of pages
+    wide: Ints  # the number of each dimension among the wide ones, or -1
+    n_pages: Ints  # of each dimension, beside the first
+    first_page: Ints
+
+    @property
+    def n_positions(self) -> int:
+        return 63 - self.dim_bits
+
+    @property
+    def n_wide(self) -> int:
+        return int(self.wide.max(initial=-1)) + 1
 
 
 class Words(NamedTuple):
-    """What records are made of; predicate p has `masks[p]` if `masked[p]`, then its tail."""
+    """What records are made of: the masks of predicate p, then its tail."""
 
-    dim_bits: int
+    bytes: Bytes
+    mask_starts: Longs
     masks: U64
-    masked: Bools
     tail_starts: Longs
     tails: U64
     spilled: U64  # long lists of spans; the beginning of the arena
 
 
-def dim_bits_of(n_dims: int) -> int:
-    """How many bits of a mask word name the dimension."""
-    bits = max(n_dims - 1, 1).bit_length()
-    if bits > MAX_DIM_BITS:
-        raise ValueError(f"{n_dims} dimensions; auto holds at most {1 << MAX_DIM_BITS}")
-    return bits
+def bytes_of(space_starts: Ints) -> Bytes:
+    """The fewest bits that name all bytes, where more bits make for more bytes."""
+    sizes, n_dims = np.diff(space_starts) - 1, len(space_starts) - 1
+    dim_bits = max(n_dims - 1, 1).bit_length()
+    while True:
+        n_positions = 63 - dim_bits
+        is_wide = sizes > n_positions
+        n_pages = np.where(is_wide, sizes // n_positions, 0)
+        n_pages[n_pages > _MOST_PAGES] = 0
+        n_masked = n_dims + int(n_pages.sum())
+        if n_masked > _MOST_BYTES:
+            raise ValueError(f"{n_dims} dimensions are more than auto holds")
+        if n_masked <= 1 << dim_bits:
+            break
+        dim_bits += 1
+    wide = np.where(is_wide, np.cumsum(is_wide) - 1, -1)
+    first_page = n_dims + np.cumsum(n_pages) - n_pages
+    columns = (column.astype(np.int32) for column in (wide, n_pages, first_page))
+    return Bytes(dim_bits, n_masked, *columns)
 
 
 def words_of(table: ClauseTable) -> Words:
     """Every predicate of the table as words."""
-    predicates, dim_bits = table.predicates, dim_bits_of(table.n_dims)
-    masks, masked, n_tail, n_spilled = _masks(table.space_starts, *predicates, dim_bits)
+    predicates, layout = table.predicates, bytes_of(table.space_starts)
+    most = starts_of(1 + layout.n_pages[predicates.dim])
+    mask_starts, masks, n_tail, n_spilled = _masks(
+        table.space_starts, *predicates, layout.dim_bits, layout.n_pages, layout.first_page,
+        np.empty(most[-1], np.uint64),
+    )  # fmt: skip
     tail_starts, spill_starts = starts_of(n_tail), starts_of(n_spilled)
     tails = np.zeros(tail_starts[-1], np.uint64)
     spilled = np.zeros(spill_starts[-1], np.uint64)
-    _write_tails(table.space_starts, *predicates, tail_starts, spill_starts, tails, spilled)
-    return Words(dim_bits, masks, masked, tail_starts, tails, spilled)
+    _write_tails(
+        table.space_starts, layout.wide, *predicates, tail_starts, spill_starts, tails, spilled
+    )
+    return Words(layout, mask_starts, masks, tail_starts, tails, spilled)
 
 
 @kernel
@@ -115,34 +156,98 @@ def _masks(
     span_lo: Ints,
     span_hi: Ints,
     dim_bits: int,
-) -> tuple[U64, Bools, Longs, Longs]:
-    """Mask words, which of them are worth a test, and the lengths of tails and spilled lists."""
-    n, n_positions = len(dims), 63 - dim_bits
-    masks, masked = np.zeros(n, np.uint64), np.ones(n, np.bool_)
+    n_pages: Ints,
+    first_page: Ints,
+    masks: U64,
+) -> tuple[Longs, U64, Longs, Longs]:
+    """Mask words, where those of each predicate start, and the lengths of tails and spilled lists."""
+    n, n_positions, shift = len(dims), 63 - dim_bits, np.uint64(dim_bits)
+    starts = np.zeros(n + 1, np.int64)
     n_tail, n_spilled = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    w = 0
     for p in range(n):
-        low, high = space_starts[dims[p]] + 1, space_starts[dims[p] + 1]
+        dim = dims[p]
+        low, high = space_starts[dim] + 1, space_starts[dim + 1]
         begin, end = span_starts[p], span_starts[p + 1]
-        word, n_accepted = np.uint64(0), 0
+        if n_pages[dim]:
+            w = _write_pages(
+                masks, w, dim, low - 1, high, on_missing[p], every[p], begin, end, span_lo,
+                span_hi, shift, n_positions, n_pages[dim], first_page[dim],
+            )  # fmt: skip
+            starts[p + 1] = w
+            continue
+        positions, n_accepted = np.uint64(0), 0
         for i in range(begin, end):
             n_accepted += span_hi[i] - span_lo[i]
             for cell in range(span_lo[i] - low, min(span_hi[i], span_lo[i] + n_positions) - low):
-                word |= np.uint64(1) << np.uint64(cell % n_positions)
-        word = (word << np.uint64(1)) | np.uint64(on_missing[p])
-        masks[p] = (word << np.uint64(dim_bits)) | np.uint64(dims[p])
-        if high - low <= n_positions or n_accepted == 0 or n_accepted == high - low:
-            continue
-        form, refuses, n_spans, n_cells = _shape(begin, end, low, high, span_lo, span_hi)
-        # a span is decided as fast as it is filtered, and few cells leave most positions free
-        masked[p] = form != SPAN and not refuses and 2 * n_accepted <= n_positions
-        n_tail[p] = 1 + ((n_cells + 3) // 4 if form == CELLS else 1 if form == SPANS else 0)
-        n_spilled[p] = n_spans if form == SPANS else 0
-    return masks, masked, n_tail, n_spilled
+                positions |= np.uint64(2) << np.uint64(cell % n_positions)
+        worth = True
+        if high - low > n_positions and 0 < n_accepted < high - low:
+            form, refuses, n_spans, n_cells = _shape(begin, end, low, high, span_lo, span_hi)
+            # a span is decided as fast as it is filtered, and few cells leave most positions free
+            worth = form != SPAN and not refuses and 2 * n_accepted <= n_positions
+            n_tail[p] = 1 + ((n_cells + 3) // 4 if form == CELLS else 1 if form == SPANS else 0)
+            n_spilled[p] = n_spans if form == SPANS else 0
+        if worth:
+            positions |= np.uint64(on_missing[p])
+            masks[w] = positions << shift | np.uint64(dim)
+            w += 1
+        starts[p + 1] = w
+    return starts, masks[:w].copy(), n_tail, n_spilled
+
+
+@kernel
+def _write_pages(
+    masks: U64,
+    w: int,
+    dim: int,
+    missing: int,
+    high: int,
+    on_missing: bool,
+    every: bool,
+    begin: int,
+    end: int,
+    span_lo: Ints,
+    span_hi: Ints,
+    shift: np.uint64,
+    n_positions: int,
+    n_pages: int,
+    first_page: int,
+) -> int:
+    """Write the words of a predicate on a dimension with pages; where they end.
+
+    Page 0 has the cells below n_positions, each at the position of its own number.
+    """
+    pages, whole = np.zeros(n_pages + 1, np.uint64), np.zeros(n_pages + 1, np.uint64)
+    for cell in range(1, high - missing):
+        page = cell // n_positions
+        whole[page] |= np.uint64(1) << np.uint64(cell % n_positions + (page > 0))
+    for i in range(begin, end):
+        for cell in range(span_lo[i] - missing, span_hi[i] - missing):
+            page = cell // n_positions
+            pages[page] |= np.uint64(1) << np.uint64(cell % n_positions + (page > 0))
+    n_others, other = 0, 0
+    for page in range(1, n_pages + 1):
+        if pages[page]:
+            n_others += 1
+            other = page
+    if n_others == 1 and pages[0] == np.uint64(0) and not on_missing and not every:
+        masks[w] = pages[other] << shift | np.uint64(first_page + other - 1)
+        return w + 1
+    elsewhere = np.uint64(n_others > 0) << np.uint64(n_positions)
+    masks[w] = (pages[0] | elsewhere | np.uint64(on_missing)) << shift | np.uint64(dim)
+    w += 1
+    for page in range(1, n_pages + 1):
+        if n_others and pages[page] != whole[page]:
+            masks[w] = (pages[page] | np.uint64(1)) << shift | np.uint64(first_page + page - 1)
+            w += 1
+    return w
 
 
 @kernel
 def _write_tails(
     space_starts: Ints,
+    wide: Ints,
     dims: Ints,
     on_missing: Bools,
     every: Bools,
@@ -181,7 +286,7 @@ def _write_tails(
                 for cell in range(lo, hi):
                     tails[w + 1 + n // 4] |= np.uint64(cell) << np.uint64(16 * (n % 4))
                     n += 1
-        word = np.uint64(dims[p]) | np.uint64(form) << FORM_SHIFT
+        word = np.uint64(wide[dims[p]]) | np.uint64(form) << FORM_SHIFT
         word |= np.uint64(payload) << np.uint64(32)
         word |= ON_MISSING if on_missing[p] else np.uint64(0)
         word |= EVERY if every[p] else np.uint64(0)

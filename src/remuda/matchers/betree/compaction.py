@@ -8,9 +8,10 @@ from remuda.arrays import Ints
 from remuda.jit import kernel
 from remuda.matchers.betree.pools import (
     C_NODES,
-    CLAUSES,
     FIRST,
     LEFT,
+    N_WORDS,
+    NEXT,
     NONE,
     P_CHILD,
     P_FIRST,
@@ -19,15 +20,17 @@ from remuda.matchers.betree.pools import (
     P_PARENT,
     P_PREVIOUS,
     PARENT,
+    PLACE,
+    RECORD,
     RIGHT,
     ROOT,
+    ROW,
     WORDS,
     Pools,
     enter_p_node,
-    enter_row,
+    new_expression,
     push_children,
 )
-from remuda.matchers.betree.records import N_WORDS, NEXT, PLACE
 
 
 @kernel
@@ -69,35 +72,34 @@ def _copy_c_node(old: Pools, new: Pools, c: int, place: Ints, p_place: Ints) -> 
 
 @kernel
 def _copy_l_node(old: Pools, new: Pools, c: int, copy: int) -> None:
-    """Copy the records of `c`, one after the other."""
-    state, before, record = new.state, NONE, old.c_nodes[c, FIRST]
-    while record != NONE:
-        at, n = state[WORDS], old.words[record + N_WORDS]
-        state[WORDS] += n
-        state[CLAUSES] += 1
-        new.words[at : at + n] = old.words[record : record + n]
-        new.words[at + PLACE], new.words[at + NEXT] = copy, NONE
-        enter_row(new, at)
-        if before == NONE:
-            new.c_nodes[copy, FIRST] = at
+    """Copy the expressions of `c`, one after the other, and their records."""
+    previous, e = NONE, old.c_nodes[c, FIRST]
+    while e != NONE:
+        begin, n, at = old.expressions[e, RECORD], old.expressions[e, N_WORDS], new.state[WORDS]
+        new.words[at : at + n] = old.words[begin : begin + n]
+        new.state[WORDS] += n
+        twin = new_expression(new, old.expressions[e, ROW], at, n, old.expressions[e])
+        new.expressions[twin, PLACE] = copy
+        if previous == NONE:
+            new.c_nodes[copy, FIRST] = twin
         else:
-            new.words[before + NEXT] = at
-        before, record = at, old.words[record + NEXT]
+            new.expressions[previous, NEXT] = twin
+        previous, e = twin, old.expressions[e, NEXT]
 
 
 @kernel
 def _copy_p_directory(old: Pools, new: Pools, c: int, copy: int, p_place: Ints) -> None:
     """Copy the p_nodes of `c`, one after the other."""
-    state, before, p = new.state, NONE, old.c_nodes[c, P_FIRST]
+    previous, p = NONE, old.c_nodes[c, P_FIRST]
     while p != NONE:
-        at = p_place[p] = state[P_NODES]
-        state[P_NODES] += 1
-        new.p_nodes[at] = old.p_nodes[p]
-        new.p_nodes[at, P_PARENT] = copy
-        new.p_nodes[at, P_PREVIOUS], new.p_nodes[at, P_NEXT] = before, NONE
-        enter_p_node(new, at)
-        if before == NONE:
-            new.c_nodes[copy, P_FIRST] = at
+        twin = p_place[p] = new.state[P_NODES]
+        new.state[P_NODES] += 1
+        new.p_nodes[twin] = old.p_nodes[p]
+        new.p_nodes[twin, P_PARENT] = copy
+        new.p_nodes[twin, P_PREVIOUS], new.p_nodes[twin, P_NEXT] = previous, NONE
+        enter_p_node(new, twin)
+        if previous == NONE:
+            new.c_nodes[copy, P_FIRST] = twin
         else:
-            new.p_nodes[before, P_NEXT] = at
-        before, p = at, old.p_nodes[p, P_NEXT]
+            new.p_nodes[previous, P_NEXT] = twin
+        previous, p = twin, old.p_nodes[p, P_NEXT]

@@ -21,6 +21,8 @@ from remuda.matchers.betree.pools import (
     LIMBO,
     MAX,
     MIN,
+    N_WORDS,
+    NEXT,
     NEXT_C,
     NONE,
     OVERFLOWED,
@@ -30,6 +32,7 @@ from remuda.matchers.betree.pools import (
     P_PARENT,
     P_SIZE,
     PARENT,
+    RECORD,
     RIGHT,
     ROOT,
     SIZE,
@@ -38,26 +41,17 @@ from remuda.matchers.betree.pools import (
     Pools,
     above,
     climb,
-    create_p_node,
     depth_of,
     has_room,
     new_c_node,
+    new_p_node,
+    partitions,
+    predicate_on,
     put,
     queue,
     search_p_dir,
 )
-from remuda.matchers.betree.records import (
-    DIM_SHIFT,
-    HEADER,
-    HI,
-    LO,
-    N_WORDS,
-    NEXT,
-    ON_MISSING,
-    TAIL,
-    find,
-    n_words,
-)
+from remuda.matchers.betree.records import DIM_SHIFT, HI, LO, TAIL, n_words
 
 USED = -2
 
@@ -73,24 +67,25 @@ def settle(pools: Pools, space_starts: Ints, max_cap: int, min_size: int) -> boo
             state[OVERFLOWED] = pools.c_nodes[c, NEXT_C]
             _space_clustering(pools, c, place, space_starts, max_cap, min_size)
         elif state[LIMBO] != NONE:
-            record = state[LIMBO]
-            state[LIMBO] = pools.words[record + NEXT]
-            _insert_be_tree(pools, record, max_cap)
+            e = state[LIMBO]
+            state[LIMBO] = pools.expressions[e, NEXT]
+            _insert_be_tree(pools, e, max_cap)
         else:
             return True
     return False
 
 
 @kernel
-def _insert_be_tree(pools: Pools, record: int, max_cap: int) -> None:
+def _insert_be_tree(pools: Pools, e: int, max_cap: int) -> None:
     """Algorithm 3: follow the p_node with the highest score as long as there is one."""
     words, p_nodes = pools.words, pools.p_nodes
     c, depth = ROOT, 0
     while True:
         best, at = NONE, NONE
-        i, end = record + HEADER, record + words[record + N_WORDS]
+        i = pools.expressions[e, RECORD]
+        end = i + pools.expressions[e, N_WORDS]
         while i < end and pools.c_nodes[c, P_SIZE] > 0:
-            if not words[i] & ON_MISSING:
+            if partitions(words, i):  # an attribute used before has no p_node here
                 p = search_p_dir(c, words[i] >> DIM_SHIFT, p_nodes, pools.p_heads)
                 if p != NONE and (best == NONE or _score(p_nodes, p) > _score(p_nodes, best)):
                     best, at = p, i
@@ -99,7 +94,7 @@ def _insert_be_tree(pools: Pools, record: int, max_cap: int) -> None:
             break
         c = _insert_c_dir(pools, p_nodes[best, P_CHILD], words[at + LO], words[at + HI], max_cap)
         depth += 1
-    put(pools, record, c)
+    put(pools, e, c)
     climb(pools, c, 1, depth)
     queue(pools, c)
 
@@ -150,32 +145,35 @@ def _child(pools: Pools, c: int, side: int, max_cap: int) -> int:
 
 
 @kernel
+def _move(pools: Pools, e: int, c: int) -> None:
+    """Put the expression, which comes from above, into the bucket."""
+    i = predicate_on(pools, e, pools.c_nodes[c, ATTR])
+    _widen(pools.c_nodes, c, pools.words[i + LO], pools.words[i + HI])
+    put(pools, e, c)
+    pools.c_nodes[c, COUNT] += 1
+
+
+@kernel
 def _space_clustering(
-    pools: Pools,
-    c: int,
-    place: Ints,
-    space_starts: Ints,
-    max_cap: int,
-    min_size: int,
+    pools: Pools, c: int, place: Ints, space_starts: Ints, max_cap: int, min_size: int
 ) -> None:
-    """Algorithm 6: cut the bucket in halves first; what cannot be cut further is partitioned."""
+    """Algorithm 6: cut the bucket in halves; one that is cut, or atomic, is partitioned."""
     c_nodes = pools.c_nodes
-    atomic = c_nodes[c, END] - c_nodes[c, START] <= 1
-    if c == ROOT or atomic or c_nodes[c, LEFT] != NONE:
+    if c == ROOT or c_nodes[c, LEFT] != NONE or c_nodes[c, END] - c_nodes[c, START] <= 1:
         _space_partitioning(pools, c, place, space_starts, max_cap, min_size)
         return
-    record = c_nodes[c, FIRST]
+    e = c_nodes[c, FIRST]
     c_nodes[c, LEFT] = c_nodes[c, RIGHT] = EMPTY
     c_nodes[c, FIRST], c_nodes[c, SIZE] = NONE, 0
-    while record != NONE:
-        following = pools.words[record + NEXT]
-        i = find(pools.words, record, c_nodes[c, ATTR])
+    while e != NONE:
+        following = pools.expressions[e, NEXT]
+        i = predicate_on(pools, e, c_nodes[c, ATTR])
         side = _half(c_nodes, c, pools.words[i + LO], pools.words[i + HI])
         if side == NONE:
-            put(pools, record, c)
+            put(pools, e, c)
         else:
-            _move(pools, record, _child(pools, c, side, max_cap))
-        record = following
+            _move(pools, e, _child(pools, c, side, max_cap))
+        e = following
     for side in (LEFT, RIGHT):
         if c_nodes[c, side] >= 0:
             queue(pools, c_nodes[c, side])
@@ -184,51 +182,44 @@ def _space_clustering(
 
 @kernel
 def _space_partitioning(
-    pools: Pools,
-    c: int,
-    place: Ints,
-    space_starts: Ints,
-    max_cap: int,
-    min_size: int,
+    pools: Pools, c: int, place: Ints, space_starts: Ints, max_cap: int, min_size: int
 ) -> None:
     """Algorithm 5: give p_nodes to the highest-ranking attributes until the l_node fits."""
-    words, c_nodes = pools.words, pools.c_nodes
+    c_nodes = pools.c_nodes
     _mark_path(pools, c, place, USED)
-    records = _l_node(words, c_nodes, c)
-    attrs, starts, holders = _unused_attrs(words, records, place)
+    members = _l_node(pools, c)
+    attrs, starts, holders = _unused_attrs(pools, members, place)
     rank, size = np.zeros(len(attrs)), np.zeros(len(attrs), np.int32)
-    for record in records:
-        _vote(words, record, 1, place, space_starts, pools.presence, rank, size)
+    for e in members:
+        _vote(pools, e, 1, place, space_starts, rank, size)
     heap, key = np.arange(len(attrs)), rank.copy()
     for j in range(len(heap) // 2 - 1, -1, -1):
         _sift_down(heap, len(heap), j, key, attrs)
-    moved = np.zeros(len(records), np.bool_)
-    n_left, depth = len(records), depth_of(pools, c)
+    moved = np.zeros(len(members), np.bool_)
+    n_left, depth = len(members), depth_of(pools, c)
     n_heap = _raise_highest(heap, len(heap), key, attrs, rank, size, min_size)
     while n_left > c_nodes[c, CAP] and n_heap > 0 and has_room(pools):
         best = heap[0]
         top = _create_p_dir(pools, c, attrs[best], space_starts, max_cap)
-        for j in range(starts[best], starts[best + 1]):
-            if not moved[holders[j]]:
-                moved[holders[j]] = True
-                _move(pools, records[holders[j]], top)
-                _vote(
-                    words, records[holders[j]], -1, place, space_starts, pools.presence, rank, size
-                )
+        for j in holders[starts[best] : starts[best + 1]]:
+            if not moved[j]:
+                moved[j] = True
+                _move(pools, members[j], top)
+                _vote(pools, members[j], -1, place, space_starts, rank, size)
         n_left -= c_nodes[top, COUNT]
         _update_partition_score(pools, top, depth)
         queue(pools, top)
         n_heap = _raise_highest(heap, n_heap, key, attrs, rank, size, min_size)
     c_nodes[c, FIRST], c_nodes[c, SIZE] = NONE, 0
-    for j in range(len(records)):
+    for j in range(len(members)):
         if not moved[j]:
-            put(pools, records[j], c)
+            put(pools, members[j], c)
     for attr in attrs:
         place[attr] = NONE
     _mark_path(pools, c, place, NONE)
     if n_left <= c_nodes[c, CAP] or n_heap == 0:
         _update_cluster_capacity(c_nodes, c, max_cap)
-    queue(pools, c)  # where the pools are full: to go on
+    queue(pools, c)  # to go on, where the pools were full
 
 
 @kernel
@@ -240,28 +231,30 @@ def _mark_path(pools: Pools, c: int, place: Ints, mark: int) -> None:
 
 
 @kernel
-def _l_node(words: Ints, c_nodes: Ints, c: int) -> Ints:
-    """The records of the c_node's l_node."""
-    records = np.empty(c_nodes[c, SIZE], np.int32)
-    record = c_nodes[c, FIRST]
-    for j in range(len(records)):
-        records[j] = record
-        record = words[record + NEXT]
-    return records
+def _l_node(pools: Pools, c: int) -> Ints:
+    """The expressions of the c_node's l_node."""
+    members = np.empty(pools.c_nodes[c, SIZE], np.int32)
+    e = pools.c_nodes[c, FIRST]
+    for j in range(len(members)):
+        members[j] = e
+        e = pools.expressions[e, NEXT]
+    return members
 
 
 @kernel
-def _unused_attrs(words: Ints, records: Ints, place: Ints) -> tuple[Ints, Ints, Ints]:
-    """The attributes that may partition, noted in `place`, and which of the records have each."""
-    n_attrs = n_pairs = 0
-    for record in records:
-        n_pairs += words[record + N_WORDS] // TAIL  # at most
-    attrs, counts = np.empty(n_pairs, np.int32), np.zeros(n_pairs + 1, np.int32)
-    for record in records:
-        i, end = record + HEADER, record + words[record + N_WORDS]
+def _unused_attrs(pools: Pools, members: Ints, place: Ints) -> tuple[Ints, Ints, Ints]:
+    """The attributes that may partition, their numbers set in `place`; who has each, ragged."""
+    words, expressions = pools.words, pools.expressions
+    n_pairs = n_attrs = 0
+    for e in members:
+        n_pairs += expressions[e, N_WORDS] // TAIL  # or fewer
+    attrs, counts = np.empty(n_pairs, np.int32), np.zeros(n_pairs, np.int32)
+    for e in members:
+        i = expressions[e, RECORD]
+        end = i + expressions[e, N_WORDS]
         while i < end:
             attr = words[i] >> DIM_SHIFT
-            if not words[i] & ON_MISSING and place[attr] != USED:
+            if partitions(words, i) and place[attr] != USED:
                 if place[attr] == NONE:
                     place[attr] = n_attrs
                     attrs[n_attrs] = attr
@@ -272,11 +265,12 @@ def _unused_attrs(words: Ints, records: Ints, place: Ints) -> tuple[Ints, Ints, 
     for k in range(n_attrs):
         starts[k + 1] = starts[k] + counts[k]
     holders, ends = np.empty(starts[n_attrs], np.int32), starts.copy()
-    for j in range(len(records)):
-        i, end = records[j] + HEADER, records[j] + words[records[j] + N_WORDS]
+    for j in range(len(members)):
+        i = expressions[members[j], RECORD]
+        end = i + expressions[members[j], N_WORDS]
         while i < end:
             k = place[words[i] >> DIM_SHIFT]
-            if not words[i] & ON_MISSING and k != USED:
+            if partitions(words, i) and k != USED:
                 holders[ends[k]] = j
                 ends[k] += 1
             i += n_words(words, i)
@@ -285,30 +279,25 @@ def _unused_attrs(words: Ints, records: Ints, place: Ints) -> tuple[Ints, Ints, 
 
 @kernel
 def _vote(
-    words: Ints,
-    record: int,
-    sign: int,
-    place: Ints,
-    space_starts: Ints,
-    presence: Longs,
-    rank: Floats,
-    size: Ints,
+    pools: Pools, e: int, sign: int, place: Ints, space_starts: Ints, rank: Floats, size: Ints
 ) -> None:
     """Add an expression to the ranks of its attributes, or take it away.
 
-    An attribute gains one for each of its expressions and loses, for each, the share of events
-    for which it will be a false candidate: the mean bucket of a histogram. Before there is
-    feedback no event is expected to have the attribute, the paper's optimistic choice.
+    An attribute gains one by each of its expressions, and loses the share of events for which
+    that will be a false candidate: together, the mean bucket of a histogram. Before there is
+    feedback no event is expected to have the attribute: the paper's optimistic choice.
     """
-    n_events = max(presence[-1], 1)
-    i, end = record + HEADER, record + words[record + N_WORDS]
+    words, presence = pools.words, pools.presence
+    i = pools.expressions[e, RECORD]
+    end = i + pools.expressions[e, N_WORDS]
     while i < end:
         attr = words[i] >> DIM_SHIFT
-        if not words[i] & ON_MISSING and place[attr] >= 0:
+        k = place[attr]
+        if partitions(words, i) and k >= 0:
             domain = max(space_starts[attr + 1] - space_starts[attr] - 1, 1)
-            loss = presence[attr] / n_events * ((words[i + HI] - words[i + LO]) / domain)
-            rank[place[attr]] += sign * (1.0 - loss)
-            size[place[attr]] += sign
+            expected = presence[attr] / max(presence[-1], 1)
+            rank[k] += sign * (1.0 - expected * (words[i + HI] - words[i + LO]) / domain)
+            size[k] += sign
         i += n_words(words, i)
 
 
@@ -316,9 +305,9 @@ def _vote(
 def _raise_highest(
     heap: Longs, n: int, key: Floats, attrs: Ints, rank: Floats, size: Ints, min_size: int
 ) -> int:
-    """Bring the highest-ranking attribute with enough expressions to the top; how many are left.
+    """Bring the highest-ranking attribute that is worth a p_node to the top; how many are left.
 
-    Ranks only fall, so an attribute that is on top with its rank of now has the highest.
+    Ranks only fall: one that is on top with its rank of now has the highest.
     """
     while n > 0:
         best = heap[0]
@@ -356,19 +345,10 @@ def _outranks(a: int, b: int, key: Floats, attrs: Ints) -> bool:
 @kernel
 def _create_p_dir(pools: Pools, c: int, attr: int, space_starts: Ints, max_cap: int) -> int:
     """A new p_node of `c` for the attribute; its c_directory's top bucket."""
-    p = create_p_node(pools, c, attr)
+    p = new_p_node(pools, c, attr)
     start, end = space_starts[attr] + 1, space_starts[attr + 1]
     pools.p_nodes[p, P_CHILD] = new_c_node(pools, ~p, attr, start, end, max_cap)
     return pools.p_nodes[p, P_CHILD]  # type: ignore[no-any-return]
-
-
-@kernel
-def _move(pools: Pools, record: int, c: int) -> None:
-    """Put the record, which comes from above, into the bucket."""
-    i = find(pools.words, record, pools.c_nodes[c, ATTR])
-    _widen(pools.c_nodes, c, pools.words[i + LO], pools.words[i + HI])
-    put(pools, record, c)
-    pools.c_nodes[c, COUNT] += 1
 
 
 @kernel

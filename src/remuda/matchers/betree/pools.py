@@ -1,7 +1,7 @@
 """The pools that a BE-Tree lives in, and the small moves within them.
 
-Nodes are rows of integers, so that a visit costs one cache line, and are known by their numbers.
-What is freed is chained for reuse.
+Nodes and expressions are rows of integers, known by their numbers, so that a visit costs a cache
+line or two. What is freed is chained for reuse.
 """
 
 from __future__ import annotations
@@ -12,33 +12,35 @@ import numpy as np
 
 from remuda.arrays import Ints, Longs
 from remuda.jit import kernel
-from remuda.matchers.betree.records import LINK, NEXT, PLACE, ROW
+from remuda.matchers.betree.records import DIM_SHIFT, ON_MISSING, n_words
 from remuda.matchers.kernels.output import grown
 
 NONE = -1
 EMPTY = -2  # a half without expressions, of a bucket that is cut
 ROOT = 0
 
-# A c_node: the minimal interval boundary of its bucket, the bucket's halves, the first record of
-# its l_node, the first p_node of its p_directory; then what matching does not read: PARENT is the
-# bucket above or, of a top bucket, ~p_node; COUNT has all expressions beneath, WINDOW the
-# operations since the last ranking, NEXT_C what follows in the free list or in the queue.
+# Of a c_node: the minimal interval boundary of its bucket, the bucket's halves, the first
+# expression of its l_node, the first p_node of its p_directory; then what matching does not read.
+# PARENT is the bucket above or, of a top bucket, ~p_node; COUNT has all expressions beneath too,
+# WINDOW the changes since it was ranked, NEXT_C what follows among the free or the overflowing.
 MIN, MAX, LEFT, RIGHT, FIRST, P_FIRST, P_SIZE, ATTR = range(8)
 PARENT, SIZE, CAP, COUNT, START, END, WINDOW, NEXT_C = range(8, 16)
-C_FIELDS = 16
 
-# A p_node: its attribute, the top bucket of its c_directory, its neighbours in the p_directory,
-# what follows in the hash table, the c_node it belongs to, and its rank's two sides.
+# Of a p_node: its attribute, the top bucket of its c_directory, its neighbours in the p_directory,
+# the next with its hash, the c_node it belongs to, and the two sides of its rank.
 P_ATTR, P_CHILD, P_NEXT, P_PREVIOUS, P_LINK, P_PARENT, P_GAIN, P_LOSS = range(8)
-P_FIELDS = 8
 
-# The state: how many clauses there are; how far each pool is used, and how much of that is free;
-# the free nodes; the c_nodes that overflow, and the records that wait to be inserted.
-CLAUSES, WORDS, FREE_WORDS, C_NODES, FREE_C_NODES, P_NODES, FREE_P_NODES = range(7)
-C_FREE, P_FREE, OVERFLOWED, LIMBO = range(7, 11)
-STATE_FIELDS = 11
+# Of an expression: its signature, the next in its l_node, its row, where its record stands and how
+# long that is, its c_node, and the next row with its hash.
+NEEDS, NEEDS_TOO, NEXT, ROW, RECORD, N_WORDS, PLACE, LINK = range(8)
 
-SINCE, LOST = range(2)  # feedback on a c_node: from which event on, and evaluations in vain
+# Of the state: how far each pool is used, and how much of that is free; the first of the free, of
+# the c_nodes that overflow, and of the expressions that wait to be inserted.
+WORDS, EXPRESSIONS, C_NODES, P_NODES = range(4)
+FREE_WORDS, FREE_EXPRESSIONS, FREE_C_NODES, FREE_P_NODES = range(4, 8)
+E_FREE, C_FREE, P_FREE, OVERFLOWED, LIMBO = range(8, 13)
+
+SINCE, LOST = range(2)  # feedback on a c_node: from which event on; evaluations in vain
 
 THETA = 0  # an attribute must rank higher to partition, a node not lower to stay
 
@@ -47,13 +49,38 @@ class Pools(NamedTuple):
     """All arrays of a tree."""
 
     words: Ints  # records
+    expressions: Ints
     c_nodes: Ints
     p_nodes: Ints
     p_heads: Ints  # a hash table over all p_directories
-    row_heads: Ints  # a hash table of records by row
+    row_heads: Ints  # a hash table of expressions by row
     feedback: Longs
     presence: Longs  # how many events had each attribute and, at last, how many there were
     state: Longs
+
+
+def empty_pools(
+    n_words: int, n_expressions: int, n_c_nodes: int, n_p_nodes: int, presence: Longs
+) -> Pools:
+    """Pools with room for so many."""
+    state = np.zeros(13, np.int64)
+    state[[E_FREE, C_FREE, P_FREE, OVERFLOWED, LIMBO]] = NONE
+    return Pools(
+        np.empty(n_words, np.int32),
+        np.empty((n_expressions, 8), np.int32),
+        np.empty((n_c_nodes, 16), np.int32),
+        np.empty((n_p_nodes, 8), np.int32),
+        empty_heads(n_p_nodes),
+        empty_heads(n_expressions),
+        np.empty((n_c_nodes, 2), np.int64),
+        presence,
+        state,
+    )
+
+
+def empty_heads(n: int) -> Ints:
+    """A hash table for n entries; its length is a power of two."""
+    return np.full(1 << max(n - 1, 0).bit_length(), NONE, np.int32)
 
 
 @kernel
@@ -87,13 +114,14 @@ def new_c_node(pools: Pools, parent: int, attr: int, start: int, end: int, cap: 
 
 @kernel
 def free_c_node(pools: Pools, c: int) -> None:
+    """Give the c_node back."""
     pools.c_nodes[c, NEXT_C] = pools.state[C_FREE]
     pools.state[C_FREE] = c
     pools.state[FREE_C_NODES] += 1
 
 
 @kernel
-def create_p_node(pools: Pools, c: int, attr: int) -> int:
+def new_p_node(pools: Pools, c: int, attr: int) -> int:
     """A p_node for the attribute in the p_directory of `c`."""
     state, c_nodes, p_nodes = pools.state, pools.c_nodes, pools.p_nodes
     if state[P_FREE] != NONE:
@@ -103,11 +131,11 @@ def create_p_node(pools: Pools, c: int, attr: int) -> int:
     else:
         p = state[P_NODES]
         state[P_NODES] += 1
-    first = c_nodes[c, P_FIRST]
-    if first != NONE:
-        p_nodes[first, P_PREVIOUS] = p
+    following = c_nodes[c, P_FIRST]
+    if following != NONE:
+        p_nodes[following, P_PREVIOUS] = p
     p_nodes[p, P_ATTR], p_nodes[p, P_PARENT] = attr, c
-    p_nodes[p, P_NEXT], p_nodes[p, P_PREVIOUS] = first, NONE
+    p_nodes[p, P_NEXT], p_nodes[p, P_PREVIOUS] = following, NONE
     p_nodes[p, P_GAIN] = p_nodes[p, P_LOSS] = 0
     c_nodes[c, P_FIRST] = p
     c_nodes[c, P_SIZE] += 1
@@ -117,32 +145,69 @@ def create_p_node(pools: Pools, c: int, attr: int) -> int:
 
 @kernel
 def free_p_node(pools: Pools, p: int) -> None:
-    """Take the p_node out of its p_directory."""
+    """Take the p_node out of its p_directory and give it back."""
     state, c_nodes, p_nodes = pools.state, pools.c_nodes, pools.p_nodes
-    c, after, before = p_nodes[p, P_PARENT], p_nodes[p, P_NEXT], p_nodes[p, P_PREVIOUS]
-    if before == NONE:
-        c_nodes[c, P_FIRST] = after
+    c, following, previous = p_nodes[p, P_PARENT], p_nodes[p, P_NEXT], p_nodes[p, P_PREVIOUS]
+    if previous == NONE:
+        c_nodes[c, P_FIRST] = following
     else:
-        p_nodes[before, P_NEXT] = after
-    if after != NONE:
-        p_nodes[after, P_PREVIOUS] = before
+        p_nodes[previous, P_NEXT] = following
+    if following != NONE:
+        p_nodes[following, P_PREVIOUS] = previous
     c_nodes[c, P_SIZE] -= 1
-    head = p_hash(pools.p_heads, c, p_nodes[p, P_ATTR])
-    if pools.p_heads[head] == p:
-        pools.p_heads[head] = p_nodes[p, P_LINK]
-    else:
-        other = pools.p_heads[head]
-        while p_nodes[other, P_LINK] != p:
-            other = p_nodes[other, P_LINK]
-        p_nodes[other, P_LINK] = p_nodes[p, P_LINK]
+    head = _p_head(pools.p_heads, c, p_nodes[p, P_ATTR])
+    _unlink(pools.p_heads, head, p_nodes, P_LINK, p)
     p_nodes[p, P_NEXT] = state[P_FREE]
     state[P_FREE] = p
     state[FREE_P_NODES] += 1
 
 
 @kernel
-def p_hash(p_heads: Ints, c: int, attr: int) -> int:
-    """Where the p_nodes of this key begin; the table's length is a power of two."""
+def new_expression(pools: Pools, row: int, record: int, length: int, needs: Ints) -> int:
+    """An expression whose record has been written, in no l_node yet."""
+    state, expressions = pools.state, pools.expressions
+    if state[E_FREE] != NONE:
+        e = state[E_FREE]
+        state[E_FREE] = expressions[e, NEXT]
+        state[FREE_EXPRESSIONS] -= 1
+    else:
+        e = state[EXPRESSIONS]
+        state[EXPRESSIONS] += 1
+    expressions[e, NEEDS], expressions[e, NEEDS_TOO] = needs[0], needs[1]
+    expressions[e, NEXT], expressions[e, PLACE], expressions[e, ROW] = NONE, NONE, row
+    expressions[e, RECORD], expressions[e, N_WORDS] = record, length
+    enter_row(pools, e)
+    return e  # type: ignore[no-any-return]
+
+
+@kernel
+def free_expression(pools: Pools, e: int) -> None:
+    """Take the expression out of its l_node and give it back, with its record."""
+    state, expressions = pools.state, pools.expressions
+    _unlink(pools.c_nodes[:, FIRST], expressions[e, PLACE], expressions, NEXT, e)
+    _unlink(pools.row_heads, _row_head(pools.row_heads, expressions[e, ROW]), expressions, LINK, e)
+    pools.c_nodes[expressions[e, PLACE], SIZE] -= 1
+    state[FREE_WORDS] += expressions[e, N_WORDS]
+    expressions[e, NEXT] = state[E_FREE]
+    state[E_FREE] = e
+    state[FREE_EXPRESSIONS] += 1
+
+
+@kernel
+def _unlink(heads: Ints, head: int, rows: Ints, link: int, row: int) -> None:
+    """Take a row out of the chain that begins at `heads[head]`."""
+    if heads[head] == row:
+        heads[head] = rows[row, link]
+        return
+    other = heads[head]
+    while rows[other, link] != row:
+        other = rows[other, link]
+    rows[other, link] = rows[row, link]
+
+
+@kernel
+def _p_head(p_heads: Ints, c: int, attr: int) -> int:
+    """Where the p_nodes of this key begin."""
     mixed = c * 0x9E3779B1 + attr * 0x85EBCA77
     return (mixed ^ (mixed >> 15)) & (len(p_heads) - 1)
 
@@ -150,16 +215,48 @@ def p_hash(p_heads: Ints, c: int, attr: int) -> int:
 @kernel
 def enter_p_node(pools: Pools, p: int) -> None:
     """Make the p_node known to `search_p_dir`."""
-    head = p_hash(pools.p_heads, pools.p_nodes[p, P_PARENT], pools.p_nodes[p, P_ATTR])
+    head = _p_head(pools.p_heads, pools.p_nodes[p, P_PARENT], pools.p_nodes[p, P_ATTR])
     pools.p_nodes[p, P_LINK] = pools.p_heads[head]
     pools.p_heads[head] = p
 
 
 @kernel
+def search_p_dir(c: int, attr: int, p_nodes: Ints, p_heads: Ints) -> int:
+    """The p_node of the attribute in the p_directory of `c`, or NONE."""
+    p = p_heads[_p_head(p_heads, c, attr)]
+    while p != NONE and (p_nodes[p, P_PARENT] != c or p_nodes[p, P_ATTR] != attr):
+        p = p_nodes[p, P_LINK]
+    return p  # type: ignore[no-any-return]
+
+
+@kernel
+def _row_head(row_heads: Ints, row: int) -> int:
+    """Where the expressions of this row begin."""
+    return row & (len(row_heads) - 1)
+
+
+@kernel
+def enter_row(pools: Pools, e: int) -> None:
+    """Make the expression known to `find_row`."""
+    head = _row_head(pools.row_heads, pools.expressions[e, ROW])
+    pools.expressions[e, LINK] = pools.row_heads[head]
+    pools.row_heads[head] = e
+
+
+@kernel
+def find_row(row: int, expressions: Ints, row_heads: Ints) -> int:
+    """The expression of the row, or NONE."""
+    e = row_heads[_row_head(row_heads, row)]
+    while e != NONE and expressions[e, ROW] != row:
+        e = expressions[e, LINK]
+    return e  # type: ignore[no-any-return]
+
+
+@kernel
 def rehash_p_nodes(p_heads: Ints, pools: Pools) -> None:
-    """Enter all p_nodes of an outgrown table."""
-    for first in p_heads:
-        p = first
+    """Enter all p_nodes of a table that is to be replaced."""
+    for head in p_heads:
+        p = head
         while p != NONE:
             following = pools.p_nodes[p, P_LINK]
             enter_p_node(pools, p)
@@ -167,71 +264,52 @@ def rehash_p_nodes(p_heads: Ints, pools: Pools) -> None:
 
 
 @kernel
-def search_p_dir(c: int, attr: int, p_nodes: Ints, p_heads: Ints) -> int:
-    """The p_node of the attribute in the p_directory of `c`, or NONE."""
-    p = p_heads[p_hash(p_heads, c, attr)]
-    while p != NONE and (p_nodes[p, P_PARENT] != c or p_nodes[p, P_ATTR] != attr):
-        p = p_nodes[p, P_LINK]
-    return p  # type: ignore[no-any-return]
-
-
-@kernel
-def enter_row(pools: Pools, record: int) -> None:
-    """Make the record known to `find_row`."""
-    head = pools.words[record + ROW] & (len(pools.row_heads) - 1)
-    pools.words[record + LINK] = pools.row_heads[head]
-    pools.row_heads[head] = record
-
-
-@kernel
 def rehash_rows(row_heads: Ints, pools: Pools) -> None:
-    """Enter all records of an outgrown table."""
-    for first in row_heads:
-        record = first
-        while record != NONE:
-            following = pools.words[record + LINK]
-            enter_row(pools, record)
-            record = following
+    """Enter all expressions of a table that is to be replaced."""
+    for head in row_heads:
+        e = head
+        while e != NONE:
+            following = pools.expressions[e, LINK]
+            enter_row(pools, e)
+            e = following
 
 
 @kernel
-def find_row(pools: Pools, row: int) -> int:
-    """The record of the row, or NONE."""
-    record = pools.row_heads[row & (len(pools.row_heads) - 1)]
-    while record != NONE and pools.words[record + ROW] != row:
-        record = pools.words[record + LINK]
-    return record  # type: ignore[no-any-return]
+def put(pools: Pools, e: int, c: int) -> None:
+    """Add the expression to the l_node of `c`."""
+    pools.expressions[e, PLACE], pools.expressions[e, NEXT] = c, pools.c_nodes[c, FIRST]
+    pools.c_nodes[c, FIRST] = e
+    pools.c_nodes[c, SIZE] += 1
 
 
 @kernel
-def leave_row(pools: Pools, record: int) -> None:
-    """Undo `enter_row`."""
-    words = pools.words
-    head = words[record + ROW] & (len(pools.row_heads) - 1)
-    if pools.row_heads[head] == record:
-        pools.row_heads[head] = words[record + LINK]
-        return
-    other = pools.row_heads[head]
-    while words[other + LINK] != record:
-        other = words[other + LINK]
-    words[other + LINK] = words[record + LINK]
+def predicate_on(pools: Pools, e: int, attr: int) -> int:
+    """Where the expression's predicate on the attribute stands, which partitions it."""
+    i = pools.expressions[e, RECORD]
+    while pools.words[i] >> DIM_SHIFT != attr:
+        i += n_words(pools.words, i)
+    return i  # type: ignore[no-any-return]
 
 
 @kernel
-def put(pools: Pools, record: int, c: int) -> None:
-    """Add the record to the l_node of `c`."""
-    words, c_nodes = pools.words, pools.c_nodes
-    words[record + PLACE], words[record + NEXT] = c, c_nodes[c, FIRST]
-    c_nodes[c, FIRST] = record
-    c_nodes[c, SIZE] += 1
+def partitions(words: Ints, i: int) -> bool:
+    """Whether the predicate at `i` may partition: it fails where its attribute is missing."""
+    return not words[i] & ON_MISSING
 
 
 @kernel
 def queue(pools: Pools, c: int) -> None:
-    """Note the c_node if its l_node overflows."""
+    """Let the c_node wait to be cut if its l_node overflows."""
     if pools.c_nodes[c, SIZE] > pools.c_nodes[c, CAP]:
         pools.c_nodes[c, NEXT_C] = pools.state[OVERFLOWED]
         pools.state[OVERFLOWED] = c
+
+
+@kernel
+def to_limbo(pools: Pools, e: int) -> None:
+    """Let the expression wait to be inserted."""
+    pools.expressions[e, NEXT] = pools.state[LIMBO]
+    pools.state[LIMBO] = e
 
 
 @kernel
@@ -243,12 +321,12 @@ def above(pools: Pools, c: int) -> int:
 
 @kernel
 def climb(pools: Pools, c: int, n: int, gain: int) -> None:
-    """Tell `c` and all above that n expressions came, and all p_nodes there what that gains."""
-    c_nodes, p_nodes = pools.c_nodes, pools.p_nodes
+    """Tell `c` and all above that n expressions came, and the p_nodes there what that gains."""
+    c_nodes = pools.c_nodes
     while c != ROOT:
         c_nodes[c, COUNT] += n
         if c_nodes[c, PARENT] < 0:
-            p_nodes[~c_nodes[c, PARENT], P_GAIN] += gain
+            pools.p_nodes[~c_nodes[c, PARENT], P_GAIN] += gain
         c = above(pools, c)
     c_nodes[ROOT, COUNT] += n
 

@@ -1,24 +1,21 @@
-"""Records: clauses written out in one array of words, each with all that its truth needs.
+"""Records: the predicates of each expression written out in words, with all that truth needs.
 
-A record is a header (see the names below) and its predicates. A predicate is a head, which packs
-its dimension with what kind it is, and the interval `lo` to `hi - 1` that encloses all spaces it
-accepts. Where it does not accept all of these, a tail follows: a bit for each space of the
-interval, or, where that is shorter, the number of gaps and the bounds of each gap.
+A predicate is a head, which packs its dimension with its kind, and the interval `lo` to `hi - 1`
+that encloses the spaces it accepts. Where it does not accept all of these, a tail follows: a bit
+for each space of the interval or, where that is shorter, the number of gaps and their bounds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, starts_of
+from remuda.arrays import Bools, Floats, Ints, Longs, starts_of
 from remuda.encoding.table import ClauseTable, Predicates
 from remuda.jit import kernel
 from remuda.matchers.contract import Literal
-
-ROW, PLACE, NEXT, LINK, N_WORDS = range(5)  # place, next and link are the matcher's to use
-HEADER = 5
 
 HEAD, LO, HI, TAIL = range(4)
 ON_MISSING, EVERY, BITS, GAPS, DIM_SHIFT = 1, 2, 4, 8, 4
@@ -26,31 +23,34 @@ ON_MISSING, EVERY, BITS, GAPS, DIM_SHIFT = 1, 2, 4, 8, 4
 SEVERAL = -1  # in `point`: the event has more than one space on the dimension
 
 
-def records_of(table: ClauseTable) -> Ragged:
-    """A record for each clause, under its row; what is likely to fail stands first."""
-    predicates = table.predicates
-    sizes = np.diff(table.space_starts)[predicates.dim] - 1
-    share = predicates.n_accepted / np.maximum(sizes, 1)
-    pieces = _pieces(*predicates, table.space_starts)
-    lengths = np.diff(pieces[0])[table.clauses.items]
-    within = starts_of(lengths)[table.clauses.starts]
-    starts = within + HEADER * np.arange(table.n_clauses + 1)
-    words = np.empty(starts[-1], np.int32)
-    _write(words, starts, *table.clauses, *pieces, share + 2 * predicates.on_missing)
-    return Ragged(starts, words)
+class Records(NamedTuple):
+    """Record i is `words[starts[i] : starts[i + 1]]`; `needs` is its signature, in two halves.
+
+    A signature has a bit for each dimension that must be present (and 63 others share it).
+    """
+
+    starts: Longs
+    words: Ints
+    needs: Ints
+
+
+def records_of(table: ClauseTable) -> Records:
+    """A record for each clause; predicates that are likely to fail stand first."""
+    pieces = _pieces(*table.predicates, table.space_starts)
+    return Records(*_records(*table.clauses, *pieces))
 
 
 def predicates_of(literals: Sequence[Literal]) -> Predicates:
     """The literals as a table of predicates."""
     spans = [span for literal in literals for span in literal.spans]
-    bounds = np.array(spans, np.int32).reshape(-1, 2)
+    lo, hi = np.ascontiguousarray(np.array(spans, np.int32).reshape(-1, 2).T)
     return Predicates(
         np.array([literal.dim for literal in literals], np.int32),
         np.array([literal.on_missing for literal in literals], np.bool_),
         np.array([literal.every for literal in literals], np.bool_),
         starts_of([len(literal.spans) for literal in literals]).astype(np.int32),
-        np.ascontiguousarray(bounds[:, 0]),
-        np.ascontiguousarray(bounds[:, 1]),
+        lo,
+        hi,
     )
 
 
@@ -63,93 +63,93 @@ def _pieces(
     span_lo: Ints,
     span_hi: Ints,
     space_starts: Ints,
-) -> tuple[Longs, Ints]:
-    """Each predicate in words."""
+) -> tuple[Longs, Ints, Floats]:
+    """Each predicate in words, and how likely it is to hold."""
     n = len(dim)
-    starts = np.zeros(n + 1, np.int64)
+    starts, chance = np.zeros(n + 1, np.int64), np.empty(n)
     for p in range(n):
         begin, end = span_starts[p], span_starts[p + 1]
-        width = span_hi[end - 1] - span_lo[begin] if begin < end else 0
-        tail = min((width + 31) // 32, 2 * (end - begin) - 1) if end - begin > 1 else 0
+        chance[p] = 2.0 * on_missing[p]  # most attributes are missing
+        domain = max(space_starts[dim[p] + 1] - space_starts[dim[p]] - 1, 1)
+        for j in range(begin, end):
+            chance[p] += (span_hi[j] - span_lo[j]) / domain
+        tail = 0
+        if end - begin > 1:
+            n_bits = span_hi[end - 1] - span_lo[begin]
+            tail = min((n_bits + 31) // 32, 2 * (end - begin) - 1)
         starts[p + 1] = starts[p] + TAIL + tail
     words = np.zeros(starts[n], np.int32)
     for p in range(n):
         begin, end, i = span_starts[p], span_starts[p + 1], starts[p]
         words[i] = dim[p] << DIM_SHIFT | on_missing[p] * ON_MISSING | every[p] * EVERY
-        if begin == end:  # accepts no present space: an empty interval in the first one
+        if begin == end:  # accepts no present space: an empty interval, at the first one
             words[i + LO] = words[i + HI] = space_starts[dim[p]] + 1
             continue
         words[i + LO], words[i + HI] = span_lo[begin], span_hi[end - 1]
-        tail = starts[p + 1] - i - TAIL
-        if end - begin > 1 and tail == (words[i + HI] - words[i + LO] + 31) // 32:
+        if end - begin == 1:
+            continue
+        if starts[p + 1] - i - TAIL == (words[i + HI] - words[i + LO] + 31) // 32:
             words[i] |= BITS
             for j in range(begin, end):
                 for space in range(span_lo[j], span_hi[j]):
                     bit = space - words[i + LO]
                     words[i + TAIL + (bit >> 5)] |= np.int32(1) << np.int32(bit & 31)
-        elif end - begin > 1:
+        else:
             words[i] |= GAPS
             words[i + TAIL] = end - begin - 1
             for j in range(begin, end - 1):
                 words[i + TAIL + 1 + 2 * (j - begin)] = span_hi[j]
                 words[i + TAIL + 2 + 2 * (j - begin)] = span_lo[j + 1]
-    return starts, words
+    return starts, words, chance
 
 
 @kernel
-def _write(
-    words: Ints,
-    starts: Longs,
-    clause_starts: Longs,
-    items: Ints,
-    piece_starts: Longs,
-    pieces: Ints,
-    cost: Floats,
-) -> None:
-    """The records, one after the other; the predicates of each by ascending cost."""
-    longest = 0
-    for clause in range(len(starts) - 1):
+def _records(
+    clause_starts: Longs, items: Ints, piece_starts: Longs, pieces: Ints, chance: Floats
+) -> tuple[Longs, Ints, Ints]:
+    """The predicates of each clause, the least likely first; where each begins; what it needs."""
+    n_clauses = len(clause_starts) - 1
+    starts, longest = np.zeros(n_clauses + 1, np.int64), 0
+    for clause in range(n_clauses):
+        starts[clause + 1] = starts[clause]
+        for j in range(clause_starts[clause], clause_starts[clause + 1]):
+            starts[clause + 1] += piece_starts[items[j] + 1] - piece_starts[items[j]]
         longest = max(longest, clause_starts[clause + 1] - clause_starts[clause])
+    words, needs = np.empty(starts[-1], np.int32), np.zeros((n_clauses, 2), np.int32)
     order = np.empty(longest, np.int32)
-    for clause in range(len(starts) - 1):
-        n = 0
+    for clause in range(n_clauses):
+        n, i = 0, starts[clause]
         for j in range(clause_starts[clause], clause_starts[clause + 1]):
             k = n
-            while k > 0 and cost[order[k - 1]] > cost[items[j]]:
+            while k > 0 and chance[order[k - 1]] > chance[items[j]]:
                 order[k] = order[k - 1]
                 k -= 1
             order[k] = items[j]
             n += 1
-        i = starts[clause]
-        words[i : i + HEADER] = -1
-        words[i + ROW], words[i + N_WORDS] = clause, starts[clause + 1] - i
-        i += HEADER
-        for k in range(n):
-            for j in range(piece_starts[order[k]], piece_starts[order[k] + 1]):
+        for p in order[:n]:
+            head = pieces[piece_starts[p]]
+            if not head & ON_MISSING:
+                sign(needs[clause], head >> DIM_SHIFT)
+            for j in range(piece_starts[p], piece_starts[p + 1]):
                 words[i] = pieces[j]
                 i += 1
+    return starts, words, needs
+
+
+@kernel
+def sign(signature: Ints, dim: int) -> None:
+    """Set the dimension's bit."""
+    signature[(dim >> 5) & 1] |= np.int32(1) << np.int32(dim & 31)
 
 
 @kernel
 def n_words(words: Ints, i: int) -> int:
     """The length of the predicate at `i`."""
-    head = words[i]
-    if head & BITS:
+    if words[i] & BITS:
         return TAIL + (words[i + HI] - words[i + LO] + 31) // 32  # type: ignore[no-any-return]
-    if head & GAPS:
+    if words[i] & GAPS:
         return TAIL + 1 + 2 * words[i + TAIL]  # type: ignore[no-any-return]
     return TAIL
-
-
-@kernel
-def find(words: Ints, record: int, dim: int) -> int:
-    """Where the record's access predicate on the dimension stands, or -1."""
-    i, end = record + HEADER, record + words[record + N_WORDS]
-    while i < end:
-        if words[i] >> DIM_SHIFT == dim:
-            return -1 if words[i] & ON_MISSING else i
-        i += n_words(words, i)
-    return -1
 
 
 @kernel
@@ -170,26 +170,20 @@ def lay_points(
 
 
 @kernel
-def take_points(spaces: Ints, begin: int, end: int, dim_of_space: Ints, point: Ints) -> None:
-    """Undo `lay_points`; 0, a space that no event has, stands for missing."""
-    for i in range(begin, end):
-        point[dim_of_space[spaces[i]]] = 0
-
-
-@kernel
 def discarded(
-    words: Ints, record: int, point: Ints, spaces: Ints, first: Longs, last: Longs
+    words: Ints, begin: int, end: int, point: Ints, spaces: Ints, first: Longs, last: Longs
 ) -> int:
-    """How many predicates were evaluated until one failed; 0 where the clause holds."""
-    i, end = record + HEADER, record + words[record + N_WORDS]
-    n = 0
+    """How many predicates of a record were evaluated until one failed; 0 where all hold.
+
+    In `point`, 0 (a space that no event has) stands for a missing dimension.
+    """
+    i, n = begin, 0
     while i < end:
         n += 1
-        head = words[i]
-        dim = head >> DIM_SHIFT
+        dim = words[i] >> DIM_SHIFT
         space = point[dim]
         if space == 0:
-            if not head & ON_MISSING:
+            if not words[i] & ON_MISSING:
                 return n
         elif space != SEVERAL:
             if not _accepts(words, i, space):
@@ -205,11 +199,10 @@ def _accepts(words: Ints, i: int, space: int) -> bool:
     """Whether the predicate at `i` accepts the space."""
     if not words[i + LO] <= space < words[i + HI]:
         return False
-    head = words[i]
-    if head & BITS:
+    if words[i] & BITS:
         bit = space - words[i + LO]
         return (words[i + TAIL + (bit >> 5)] >> (bit & 31)) & 1 == 1  # type: ignore[no-any-return]
-    if head & GAPS:
+    if words[i] & GAPS:
         return not _in_gap(words, i + TAIL + 1, words[i + TAIL], space)
     return True
 

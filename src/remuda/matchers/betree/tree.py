@@ -15,35 +15,31 @@ from remuda.encoding.table import ClauseTable, EventBatch
 from remuda.jit import kernel
 from remuda.matchers.betree.compaction import compact
 from remuda.matchers.betree.insertion import settle
-from remuda.matchers.betree.matching import match_be_tree
+from remuda.matchers.betree.matching import match
 from remuda.matchers.betree.pools import (
-    C_FIELDS,
-    C_FREE,
     C_NODES,
-    CLAUSES,
     COUNT,
-    FREE_C_NODES,
-    FREE_P_NODES,
-    FREE_WORDS,
-    LIMBO,
+    EXPRESSIONS,
+    FREE_EXPRESSIONS,
     NONE,
-    OVERFLOWED,
-    P_FIELDS,
-    P_FREE,
     P_NODES,
+    PLACE,
     ROOT,
-    STATE_FIELDS,
+    SIZE,
     WORDS,
     Pools,
-    enter_row,
+    empty_heads,
+    empty_pools,
     find_row,
     new_c_node,
+    new_expression,
     put,
     queue,
     rehash_p_nodes,
     rehash_rows,
+    to_limbo,
 )
-from remuda.matchers.betree.records import NEXT, PLACE, ROW, predicates_of, records_of
+from remuda.matchers.betree.records import predicates_of, records_of
 from remuda.matchers.betree.upkeep import adjust, delete, tick
 from remuda.matchers.contract import Hits, Literal
 
@@ -79,48 +75,45 @@ class BETree:
         """All clauses at once (the paper's BE-B): the root is cut by what is known of all."""
         records = records_of(table)
         presence = np.zeros(table.n_dims + 1, np.int64)
-        pools = _empty_pools(len(records.items), table.n_clauses, 64, 64, presence)
+        pools = empty_pools(len(records.words), table.n_clauses, 64, 64, presence)
         tree = cls(table.space_starts, frozen(table.dim_of_space()), pools, max_cap, min_size)
-        pools.words[:] = records.items
-        _fill_root(pools, records.starts, max_cap)
+        pools.words[:] = records.words
+        _fill_root(pools, records.starts, records.needs, max_cap)
         tree._settle()
         tree._compact()
         return tree
 
     def match(self, events: EventBatch) -> Hits:
         pools = self.pools
-        starts, rows, candidates = match_be_tree(
+        starts, rows, candidates = match(
             events.starts, events.spaces, self.dim_of_space, len(self.space_starts) - 1,
-            *(frozen(pool.view()) for pool in pools[:4]), pools.feedback, pools.presence,
+            *(frozen(pool.view()) for pool in pools[:5]), pools.feedback, pools.presence,
         )  # fmt: skip
         return Hits(starts, rows, candidates)
 
     def insert(self, row: int, clause: Sequence[Literal]) -> None:
-        """Add one expression under a row that is not taken."""
+        """Add an expression under a row that is not taken."""
         if not 0 <= row <= LIMIT:
             raise ValueError(f"row {row} is not between 0 and {LIMIT}")
-        if find_row(self.pools, row) != NONE:
-            raise ValueError(f"row {row} is taken; delete it before it is inserted again")
+        if self._find(row) != NONE:
+            raise ValueError(f"row {row} is taken: delete it before you insert it anew")
         _check(clause, self.space_starts)
         self._thaw()
         one = ClauseTable(self.space_starts, predicates_of(clause), ragged([range(len(clause))]))
-        words = records_of(one).items
-        words[ROW] = row
-        self._make_room(len(words))
-        record = _append(self.pools, words)
+        record = records_of(one)
+        self._make_room(1, len(record.words))
+        e = _append(self.pools, row, record.words, record.needs[0])
         self._settle()
-        tick(self.pools, self.pools.words[record + PLACE], self.max_cap)
-        self._settle()
+        self._tick(e)
 
     def delete(self, row: int) -> None:
         """Remove the expression under the row."""
-        record = find_row(self.pools, row)
-        if record == NONE:
-            raise KeyError(f"no expression has row {row}")
+        e = self._find(row)
+        if e == NONE:
+            raise KeyError(f"no expression has the row {row}")
         self._thaw()
-        tick(self.pools, self.pools.words[record + PLACE], self.max_cap)
-        self._settle()
-        delete(self.pools, record, self.max_cap, self.min_size)
+        self._tick(e)
+        delete(self.pools, e, self.max_cap, self.min_size)
         self._settle()
         self._reclaim()
 
@@ -137,55 +130,60 @@ class BETree:
         return int(n_recycled)
 
     def __len__(self) -> int:
-        return int(self.pools.state[CLAUSES])
+        return int(self.pools.state[EXPRESSIONS] - self.pools.state[FREE_EXPRESSIONS])
 
     @property
     def nbytes(self) -> int:
         return sum(pool.nbytes for pool in self.pools) + self.dim_of_space.nbytes
 
+    def _find(self, row: int) -> int:
+        return int(
+            find_row(
+                row, frozen(self.pools.expressions.view()), frozen(self.pools.row_heads.view())
+            )
+        )
+
+    def _tick(self, e: int) -> None:
+        """Count a change on the expression's path, and recycle there what is due."""
+        tick(self.pools, self.pools.expressions[e, PLACE], self.max_cap)
+        self._settle()
+
     def _settle(self) -> None:
         while not settle(self.pools, self.space_starts, self.max_cap, self.min_size):
             self._make_room()
 
-    def _make_room(self, n_words: int = 0) -> None:
-        """Grow the pools that are full."""
-        pools, state = self.pools, self.pools.state
-        if state[WORDS] + n_words > LIMIT:
+    def _make_room(self, n_expressions: int = 0, n_words: int = 0) -> None:
+        """Grow the pools that are full: for so much, and for a node of each kind."""
+        pools, used = self.pools, self.pools.state[:4]
+        live = used - pools.state[4:8]
+        if used[WORDS] + n_words > LIMIT:
             raise ValueError(f"the records would take more than {LIMIT} words")
-        c_needed = state[C_NODES] - state[FREE_C_NODES] + 2
-        p_needed = state[P_NODES] - state[FREE_P_NODES] + 1
-        grown = pools._replace(
-            words=_roomier(pools.words, state[WORDS] + n_words),
-            c_nodes=_roomier(pools.c_nodes, c_needed),
-            feedback=_roomier(pools.feedback, c_needed),
-            p_nodes=_roomier(pools.p_nodes, p_needed),
+        larger = pools._replace(
+            words=_roomier(pools.words, used[WORDS] + n_words),
+            expressions=_roomier(pools.expressions, live[EXPRESSIONS] + n_expressions),
+            c_nodes=_roomier(pools.c_nodes, live[C_NODES] + 2),
+            feedback=_roomier(pools.feedback, live[C_NODES] + 2),
+            p_nodes=_roomier(pools.p_nodes, live[P_NODES] + 1),
         )
-        if len(grown.p_nodes) > len(pools.p_heads):
-            grown = grown._replace(p_heads=_heads(len(grown.p_nodes)))
-            rehash_p_nodes(pools.p_heads, grown)
-        if state[CLAUSES] >= len(pools.row_heads):
-            grown = grown._replace(row_heads=_heads(int(state[CLAUSES]) + 1))
-            rehash_rows(pools.row_heads, grown)
-        self.pools = grown
+        if len(larger.p_nodes) > len(pools.p_heads):
+            larger = larger._replace(p_heads=empty_heads(len(larger.p_nodes)))
+            rehash_p_nodes(pools.p_heads, larger)
+        if len(larger.expressions) > len(pools.row_heads):
+            larger = larger._replace(row_heads=empty_heads(len(larger.expressions)))
+            rehash_rows(pools.row_heads, larger)
+        self.pools = larger
 
     def _reclaim(self) -> None:
-        """Give back what deletion has freed, once that is a good part."""
-        state = self.pools.state
-        used = state[[WORDS, C_NODES, P_NODES]]
-        free = state[[FREE_WORDS, FREE_C_NODES, FREE_P_NODES]]
-        if (free > 64 + used // WASTE).any():
+        """Give back what is free, once that is a good part."""
+        used, free = self.pools.state[:4], self.pools.state[4:8]
+        if (free > 16 + used // WASTE).any():
             self._compact()
 
     def _compact(self) -> None:
-        pools, state = self.pools, self.pools.state
-        smaller = _empty_pools(
-            int(state[WORDS] - state[FREE_WORDS]),
-            int(state[CLAUSES]),
-            int(state[C_NODES] - state[FREE_C_NODES]),
-            int(state[P_NODES] - state[FREE_P_NODES]),
-            pools.presence,
-        )
-        compact(pools, smaller)
+        """Write the tree anew, without gaps."""
+        live = self.pools.state[:4] - self.pools.state[4:8]
+        smaller = empty_pools(*live.tolist(), self.pools.presence)
+        compact(self.pools, smaller)
         self.pools = smaller
 
     def _thaw(self) -> None:
@@ -194,31 +192,11 @@ class BETree:
             self.pools = Pools(*(np.array(pool) for pool in self.pools))
 
 
-def _empty_pools(n_words: int, n_rows: int, n_c: int, n_p: int, presence: Longs) -> Pools:
-    state = np.zeros(STATE_FIELDS, np.int64)
-    state[[C_FREE, P_FREE, OVERFLOWED, LIMBO]] = NONE
-    return Pools(
-        np.empty(n_words, np.int32),
-        np.empty((n_c, C_FIELDS), np.int32),
-        np.empty((n_p, P_FIELDS), np.int32),
-        _heads(n_p),
-        _heads(n_rows),
-        np.empty((n_c, 2), np.int64),
-        presence,
-        state,
-    )
-
-
-def _heads(n: int) -> Ints:
-    """An empty hash table for n entries; its length is a power of two."""
-    return np.full(1 << max(n - 1, 0).bit_length(), NONE, np.int32)
-
-
 def _roomier(pool: Pool, needed: int) -> Pool:
     """The pool with room for `needed` entries; an eighth more than it had, where it must grow."""
     if needed <= len(pool):
         return pool
-    larger = np.empty((max(needed, len(pool) + len(pool) // 8 + 64), *pool.shape[1:]), pool.dtype)
+    larger = np.empty((max(needed, len(pool) + len(pool) // 8 + 16), *pool.shape[1:]), pool.dtype)
     larger[: len(pool)] = pool
     return larger
 
@@ -231,31 +209,30 @@ def _check(clause: Sequence[Literal], space_starts: Ints) -> None:
     for literal in clause:
         if not 0 <= literal.dim < len(space_starts) - 1:
             raise ValueError(f"there is no dimension {literal.dim}")
-        edges = [int(space_starts[literal.dim]) + 1, *chain.from_iterable(literal.spans)]
-        if edges != sorted(edges) or edges[-1] > space_starts[literal.dim + 1]:
-            raise ValueError(f"spans outside dimension {literal.dim} or not ascending: {literal}")
+        begin, end = space_starts[literal.dim : literal.dim + 2].tolist()
+        edges = [begin + 1, *chain.from_iterable(literal.spans), end]
+        if edges != sorted(edges):
+            raise ValueError(f"the spans do not ascend within {begin + 1} to {end}: {literal}")
 
 
 @kernel
-def _fill_root(pools: Pools, starts: Longs, max_cap: int) -> None:
-    """Put all records into the root's l_node, which may overflow."""
+def _fill_root(pools: Pools, starts: Longs, needs: Ints, max_cap: int) -> None:
+    """Put all records, under their numbers, into the root's l_node, which may overflow."""
     new_c_node(pools, NONE, NONE, 0, 0, max_cap)
-    for i in range(len(starts) - 2, -1, -1):
-        enter_row(pools, starts[i])
-        put(pools, starts[i], ROOT)
-    pools.c_nodes[ROOT, COUNT] = pools.state[CLAUSES] = len(starts) - 1
+    for row in range(len(starts) - 1):
+        length = starts[row + 1] - starts[row]
+        put(pools, new_expression(pools, row, starts[row], length, needs[row]), ROOT)
+    pools.c_nodes[ROOT, COUNT] = pools.c_nodes[ROOT, SIZE]
     pools.state[WORDS] = starts[-1]
     queue(pools, ROOT)
 
 
 @kernel
-def _append(pools: Pools, record: Ints) -> int:
-    """Add a record, which waits to be inserted; where it stands."""
+def _append(pools: Pools, row: int, record: Ints, needs: Ints) -> int:
+    """A new expression, which waits to be inserted."""
     at = pools.state[WORDS]
     pools.words[at : at + len(record)] = record
     pools.state[WORDS] += len(record)
-    pools.state[CLAUSES] += 1
-    enter_row(pools, at)
-    pools.words[at + NEXT] = pools.state[LIMBO]
-    pools.state[LIMBO] = at
-    return at  # type: ignore[no-any-return]
+    e = new_expression(pools, row, at, len(record), needs)
+    to_limbo(pools, e)
+    return e

@@ -7,19 +7,18 @@ import numpy as np
 from remuda.jit import kernel
 from remuda.matchers.betree.pools import (
     CAP,
-    CLAUSES,
     COUNT,
     EMPTY,
     FIRST,
-    FREE_WORDS,
     LEFT,
-    LIMBO,
     LOST,
+    NEXT,
     NONE,
     P_FIRST,
     P_LOSS,
     P_SIZE,
     PARENT,
+    PLACE,
     RIGHT,
     ROOT,
     SINCE,
@@ -31,65 +30,53 @@ from remuda.matchers.betree.pools import (
     climb,
     depth_of,
     free_c_node,
+    free_expression,
     free_p_node,
-    leave_row,
     push_children,
     subtree,
+    to_limbo,
 )
-from remuda.matchers.betree.records import N_WORDS, NEXT, PLACE
 
 RANK_WINDOW = 0.1  # of a node's expressions: after so many operations it is ranked
 
 
 @kernel
-def delete(pools: Pools, record: int, max_cap: int, min_size: int) -> None:
-    """Take the record out, and merge the nodes that underflow."""
-    words, c_nodes = pools.words, pools.c_nodes
-    c = words[record + PLACE]
-    leave_row(pools, record)
-    if c_nodes[c, FIRST] == record:
-        c_nodes[c, FIRST] = words[record + NEXT]
-    else:
-        other = c_nodes[c, FIRST]
-        while words[other + NEXT] != record:
-            other = words[other + NEXT]
-        words[other + NEXT] = words[record + NEXT]
-    c_nodes[c, SIZE] -= 1
+def delete(pools: Pools, e: int, max_cap: int, min_size: int) -> None:
+    """Remove the expression, and merge the nodes that underflow."""
+    c = pools.expressions[e, PLACE]
+    free_expression(pools, e)
     climb(pools, c, -1, -depth_of(pools, c))
-    pools.state[CLAUSES] -= 1
-    pools.state[FREE_WORDS] += words[record + N_WORDS]
     _merge(pools, c, max_cap, min_size)
 
 
 @kernel
 def _merge(pools: Pools, c: int, max_cap: int, min_size: int) -> None:
-    """Make one l_node of the largest subtree around `c` that is underflowing.
+    """Remove the nodes from `c` upward that have too few expressions, which are inserted anew.
 
-    Then remove what is left without a purpose: a half without expressions, and a p_node with fewer
-    than it takes to make one, whose expressions are inserted anew.
+    Then make one l_node of the largest subtree there that is underflowing.
     """
-    c_nodes = pools.c_nodes
-    while c != ROOT and c_nodes[above(pools, c), COUNT] <= max_cap // 2:
-        c = above(pools, c)
-    if c_nodes[c, COUNT] <= max_cap // 2:
-        _dissolve(pools, c, max_cap)
+    c_nodes, kept = pools.c_nodes, c
     while c != ROOT:
         parent = above(pools, c)
         if c_nodes[c, COUNT] < (min_size if c_nodes[c, PARENT] < 0 else 1):
             _take_out(pools, c)
+            kept = parent
         c = parent
+    while kept != ROOT and c_nodes[above(pools, kept), COUNT] <= max_cap // 2:
+        kept = above(pools, kept)
+    if c_nodes[kept, COUNT] <= max_cap // 2:
+        _dissolve(pools, kept, max_cap)
 
 
 @kernel
 def _dissolve(pools: Pools, c: int, max_cap: int) -> None:
     """Bring all expressions beneath `c` back into its l_node; it is a leaf bucket then."""
     depth = depth_of(pools, c)
-    head, n, gain = _gather(pools, c)
-    pools.c_nodes[c, FIRST], pools.c_nodes[c, SIZE] = head, n
-    pools.c_nodes[c, CAP] = max_cap
-    while head != NONE:
-        pools.words[head + PLACE] = c
-        head = pools.words[head + NEXT]
+    e, n, gain = _gather(pools, c)
+    pools.c_nodes[c, FIRST], pools.c_nodes[c, SIZE], pools.c_nodes[c, CAP] = e, n, max_cap
+    while e != NONE:
+        pools.expressions[e, PLACE] = c
+        e = pools.expressions[e, NEXT]
     climb(pools, c, 0, n * depth - gain)
 
 
@@ -97,48 +84,40 @@ def _dissolve(pools: Pools, c: int, max_cap: int) -> None:
 def _take_out(pools: Pools, c: int) -> None:
     """Remove the bucket, with its p_node if it is the top one; its expressions are to be inserted.
 
-    A bucket that loses its last half is a leaf again, if it is open: the merge rule.
+    A bucket that is left without halves is a leaf again if it is open: the merge rule.
     """
-    c_nodes = pools.c_nodes
-    head, n, gain = _gather(pools, c)
+    c_nodes, parent, p = pools.c_nodes, above(pools, c), ~pools.c_nodes[c, PARENT]
+    e, n, gain = _gather(pools, c)
     climb(pools, c, -n, -gain)
-    _to_limbo(pools, head)
-    parent = c_nodes[c, PARENT]
-    if parent < 0:
-        free_p_node(pools, ~parent)
+    while e != NONE:
+        following = pools.expressions[e, NEXT]
+        to_limbo(pools, e)
+        e = following
+    if p >= 0:
+        free_p_node(pools, p)
     else:
         c_nodes[parent, LEFT if c_nodes[parent, LEFT] == c else RIGHT] = EMPTY
-        bare = c_nodes[parent, LEFT] == EMPTY and c_nodes[parent, RIGHT] == EMPTY
-        if bare and c_nodes[parent, P_SIZE] == 0:
-            c_nodes[parent, LEFT] = c_nodes[parent, RIGHT] = NONE
     free_c_node(pools, c)
-
-
-@kernel
-def _to_limbo(pools: Pools, head: int) -> None:
-    """Let the chain of records wait for insertion."""
-    while head != NONE:
-        following = pools.words[head + NEXT]
-        pools.words[head + NEXT] = pools.state[LIMBO]
-        pools.state[LIMBO] = head
-        head = following
+    open_bucket = c_nodes[parent, P_SIZE] == 0
+    if open_bucket and c_nodes[parent, LEFT] == EMPTY and c_nodes[parent, RIGHT] == EMPTY:
+        c_nodes[parent, LEFT] = c_nodes[parent, RIGHT] = NONE
 
 
 @kernel
 def _gather(pools: Pools, c: int) -> tuple[int, int, int]:
-    """All records at and beneath `c` as one chain, how many they are, and their gain.
+    """All expressions at and beneath `c` as one chain, how many they are, and their gain.
 
     `c` is left an empty leaf bucket, and all beneath it are free.
     """
-    words, c_nodes = pools.words, pools.c_nodes
+    expressions, c_nodes = pools.expressions, pools.c_nodes
     nodes = subtree(pools, c)
     head, n, gain = NONE, 0, 0
     for node in nodes:
-        record = c_nodes[node, FIRST]
-        while record != NONE:
-            following = words[record + NEXT]
-            words[record + NEXT] = head
-            head, record = record, following
+        e = c_nodes[node, FIRST]
+        while e != NONE:
+            following = expressions[e, NEXT]
+            expressions[e, NEXT] = head
+            head, e = e, following
         n += c_nodes[node, SIZE]
         gain += c_nodes[node, SIZE] * depth_of(pools, node)
     for node in nodes:

@@ -41,27 +41,30 @@ class HashTable:
         return self.keys.nbytes + self.values.nbytes
 
     def __contains__(self, key: int) -> bool:
-        return bool(self.keys[place(self.keys, key)] == key)
+        return bool(self.keys[self._place(key)] == key)
 
     def __getitem__(self, key: int) -> int:
-        at = place(self.keys, key)
+        at = self._place(key)
         if self.keys[at] != key:
             raise KeyError(key)
         return int(self.values[at])
 
     def __setitem__(self, key: int, value: int) -> None:
-        self.keys, self.values = thawed(self.keys), thawed(self.values)
         if key not in self:
             self.n += 1
             if 3 * self.n > 2 * len(self.keys):
                 self._enlarge()
-        at = place(self.keys, key)
+        at = self._place(key)
         self.keys[at], self.values[at] = key, value
 
     def __delitem__(self, key: int) -> None:
-        self.keys, self.values = thawed(self.keys), thawed(self.values)
-        _close(self.keys, self.values, place(self.keys, key))
+        _close(self.keys, self.values, self._place(key))
         self.n -= 1
+
+    def _place(self, key: int) -> int:
+        # thawed even to be read: kernels are compiled for arrays of one kind
+        self.keys, self.values = thawed(self.keys), thawed(self.values)
+        return place(self.keys, key)  # type: ignore[no-any-return]
 
     def _enlarge(self) -> None:
         keys, values = self.keys, self.values

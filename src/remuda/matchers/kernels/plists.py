@@ -17,6 +17,9 @@ from remuda.jit import kernel
 from remuda.matchers.kernels.postings import IN
 
 EOL = np.iinfo(np.int64).max  # the head of a list that has ended
+SLACK = 1 + 1e-9  # a bound is summed in another order than the score, and may round below it
+CANDIDATES, PRUNED, PRUNED_PARTITIONS = range(3)  # what is tallied
+
 _ENTRY = 32  # a head is its entry shifted by this, and the number of the list
 _ID = _ENTRY + 2
 
@@ -50,65 +53,6 @@ def partitioned(lists: Ragged, sizes: Ints, origins: Ints, weights: Floats) -> P
 
 
 @kernel
-def get_posting_lists(
-    size: int,
-    n_keys: int,
-    keys: Ints,
-    groups: Ints,
-    next_runs: Ints,
-    key_runs: Ints,
-    run_sizes: Ints,
-    run_starts: Longs,
-    entries: Ints,
-    bounds: Floats,
-    group_weights: Floats,
-    heads: Longs,
-    positions: Longs,
-    ends: Longs,
-    owners: Ints,
-    list_bounds: Floats,
-) -> int:
-    """Fetch the lists of the event's keys in one K-index, larger ones having been fetched before.
-
-    Of each list is noted its owner, the key of the event that it belongs to, and UB × w_S.
-    """
-    n = 0
-    for k in range(n_keys):
-        run = next_runs[k]
-        while run >= key_runs[keys[k]] and run_sizes[run] >= size:
-            if run_sizes[run] == size:
-                positions[n], ends[n] = run_starts[run], run_starts[run + 1]
-                heads[n] = (np.int64(entries[positions[n]]) << _ENTRY) | n
-                owners[n], list_bounds[n] = k, bounds[run] * group_weights[groups[k]]
-                n += 1
-            run -= 1
-        next_runs[k] = run
-    sort_by_current_entries(heads, n)
-    return n
-
-
-@kernel
-def count_runs(n_keys: int, keys: Ints, key_runs: Ints, next_runs: Ints) -> int:
-    """Stand at the largest run of each of the event's keys; return how many runs there are."""
-    n = 0
-    for k in range(n_keys):
-        next_runs[k] = key_runs[keys[k] + 1] - 1
-        n += key_runs[keys[k] + 1] - key_runs[keys[k]]
-    return n
-
-
-@kernel
-def sort_by_current_entries(heads: Longs, n: int) -> None:
-    """Sort the first n heads."""
-    for i in range(1, n):
-        head, at = heads[i], i
-        while at > 0 and heads[at - 1] > head:
-            heads[at] = heads[at - 1]
-            at -= 1
-        heads[at] = head
-
-
-@kernel
 def id_of(head: int) -> int:
     """The row that the current entry of a list belongs to."""
     return head >> _ID
@@ -127,7 +71,152 @@ def list_of(head: int) -> int:
 
 
 @kernel
-def skip_to(
+def begin_event(
+    n_keys: int,
+    n_groups: int,
+    key_runs: Ints,
+    keys: Ints,
+    groups: Ints,
+    shares: Ints,
+    sizes: Ints,
+    next_runs: Ints,
+) -> int:
+    """Add Z to the event's keys, a group by itself, and stand at the largest run of each key.
+
+    The number of all their runs is returned.
+    """
+    keys[n_keys], groups[n_keys], shares[n_keys] = len(key_runs) - 2, n_groups, 1
+    sizes[n_groups] = 1
+    n = 0
+    for k in range(n_keys + 1):
+        next_runs[k] = key_runs[keys[k] + 1] - 1
+        n += key_runs[keys[k] + 1] - key_runs[keys[k]]
+    return n
+
+
+@kernel
+def room_for(n: int) -> tuple[Longs, Longs, Longs, Ints, Floats]:
+    """The heads, positions, ends, owners and bounds of n lists, or more."""
+    n *= 2
+    return (
+        np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64),
+        np.empty(n, np.int32), np.empty(n),
+    )  # fmt: skip
+
+
+@kernel
+def get_posting_lists(
+    size: int,
+    n_keys: int,
+    keys: Ints,
+    groups: Ints,
+    group_weights: Floats,
+    next_runs: Ints,
+    key_runs: Ints,
+    run_sizes: Ints,
+    run_starts: Longs,
+    entries: Ints,
+    bounds: Floats,
+    heads: Longs,
+    positions: Longs,
+    ends: Longs,
+    owners: Ints,
+    list_bounds: Floats,
+) -> int:
+    """Fetch the lists of the event's keys and of Z in one K-index, after those of larger size.
+
+    Of each list is noted its owner, the key of the event that it belongs to, and UB × w_S.
+    """
+    n = 0
+    for k in range(n_keys + 1):
+        run = next_runs[k]
+        while run >= key_runs[keys[k]] and run_sizes[run] >= size:
+            if run_sizes[run] == size:
+                positions[n], ends[n] = run_starts[run], run_starts[run + 1]
+                heads[n] = (np.int64(entries[positions[n]]) << _ENTRY) | n
+                owners[n], list_bounds[n] = k, bounds[run] * group_weights[groups[k]]
+                n += 1
+            run -= 1
+        next_runs[k] = run
+    _sort_by_current_entries(heads, n)
+    return n
+
+
+@kernel
+def next_candidate(
+    n_at: int,
+    needed: int,
+    worst: float,
+    n: int,
+    heads: Longs,
+    positions: Longs,
+    ends: Longs,
+    entries: Ints,
+    list_bounds: Floats,
+    tally: Longs,
+) -> int:
+    """Skip the `n_at` first lists past their row, and on to the next that `needed` lists have.
+
+    A row is passed over where the lists that may have it bound its score below `worst`. How many
+    lists are at the new row is returned: they are the first ones. 0 is the end.
+    """
+    next_id = id_of(heads[0]) + 1
+    while True:
+        for at in range(n_at - 1, -1, -1):
+            _skip_to(next_id, at, heads, n, positions, ends, entries)
+        if heads[needed - 1] == EOL:
+            return 0
+        pivot = id_of(heads[needed - 1])
+        if worst > -np.inf:
+            bound, n_at = _bound_up_to(pivot, n, heads, list_bounds)
+            if bound < worst:
+                tally[PRUNED] += 1
+                next_id = pivot + 1
+                continue
+        if id_of(heads[0]) == pivot:
+            tally[CANDIDATES] += 1
+            n_at = needed
+            while n_at < n and id_of(heads[n_at]) == pivot:
+                n_at += 1
+            return n_at
+        next_id, n_at = pivot, needed - 1  # no row before the pivot has enough lists
+
+
+@kernel
+def bound_of_partition(size: int, n: int, list_bounds: Floats, largest: Floats) -> float:
+    """The paper's second upper bound: the sum of the `size` largest."""
+    largest[:size] = 0.0
+    for i in range(n):
+        bound = list_bounds[i]
+        for at in range(size):
+            if bound > largest[at]:
+                largest[at], bound = bound, largest[at]
+    return float(largest[:size].sum() * SLACK)
+
+
+@kernel
+def _bound_up_to(row: int, n: int, heads: Longs, list_bounds: Floats) -> tuple[float, int]:
+    """The paper's first upper bound: the sum over the lists that have the row or may have it."""
+    bound, at = 0.0, 0
+    while at < n and id_of(heads[at]) <= row:
+        bound += list_bounds[list_of(heads[at])]
+        at += 1
+    return bound * SLACK, at
+
+
+@kernel
+def _sort_by_current_entries(heads: Longs, n: int) -> None:
+    """Sort the first n heads."""
+    for i in range(1, n):
+        head, at = heads[i], i
+        while at > 0 and heads[at - 1] > head:
+            heads[at] = heads[at - 1]
+            at -= 1
+        heads[at] = head
+
+
+@kernel
+def _skip_to(
     next_id: int, at: int, heads: Longs, n: int, positions: Longs, ends: Longs, entries: Ints
 ) -> None:
     """Advance the list at `at` to the id or beyond, and move it to where it then belongs."""

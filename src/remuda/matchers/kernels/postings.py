@@ -56,7 +56,8 @@ class Posted(NamedTuple):
 
 def never_true(predicates: Predicates) -> Bools:
     """Which predicates hold for no event."""
-    return ~predicates.on_missing & (predicates.span_starts[1:] == predicates.span_starts[:-1])
+    refuses_all: Bools = np.diff(predicates.span_starts) == 0
+    return ~predicates.on_missing & refuses_all
 
 
 def n_asked(table: ClauseTable) -> Longs:
@@ -87,7 +88,9 @@ def keys_for(table: ClauseTable, uses: Longs, *, conjunctive: bool) -> Keys:
     n_spans = np.diff(predicates.span_starts) + 1
     deep = np.minimum(flat, 2 * n_spans * np.log2(n_present + 1))
     volume = np.bincount(predicates.dim, flat * uses, table.n_dims)
-    return _keys(table, volume > _DEPTH_PAYS * np.bincount(predicates.dim, deep * uses, table.n_dims))
+    return _keys(
+        table, volume > _DEPTH_PAYS * np.bincount(predicates.dim, deep * uses, table.n_dims)
+    )
 
 
 def _keys(table: ClauseTable, is_deep: Bools) -> Keys:
@@ -101,7 +104,7 @@ def _keys(table: ClauseTable, is_deep: Bools) -> Keys:
     level_starts = table.n_spaces + starts_of(n_unions)
     if level_starts[-1] > np.iinfo(np.int32).max:
         raise ValueError("more than 2^31 keys")
-    return frozen(  # type: ignore[no-any-return]
+    return frozen(
         Keys(
             table.space_starts,
             table.dim_of_space(),
@@ -214,7 +217,8 @@ def _cover(
     if high == beyond:
         high = first + (2 << top)  # nothing lies beyond, so the last union may reach there
     low, high, base, depth = low - first, high - first, first, 0
-    while low < high:
+    last = beyond - first - 1
+    while low < high and low <= last:  # the union after the last one is another level's
         if low & 1:
             if write:
                 keys[n] = base + low
@@ -224,7 +228,7 @@ def _cover(
             if write:
                 keys[n] = base + high
             n += 1
-        low, high = low >> 1, high >> 1
+        low, high, last = low >> 1, high >> 1, last >> 1
         if low < high:
             base = level_starts[first_level[dim] + depth]
             depth += 1

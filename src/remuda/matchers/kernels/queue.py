@@ -34,7 +34,7 @@ def drain(
     scores: Floats, rows: Ints, n: int, all_scores: Floats, all_rows: Ints, n_all: int
 ) -> tuple[Floats, Ints]:
     """Empty the heap into the output, best first."""
-    if n_all + n > len(all_rows):
+    if n_all + n > len(all_scores):
         all_rows = grown(all_rows, n_all + n)
         larger = np.empty(len(all_rows))
         larger[:n_all] = all_scores[:n_all]
@@ -52,7 +52,9 @@ def _sink(score: float, row: int, scores: Floats, rows: Ints, n: int) -> None:
     at = 0
     while 2 * at + 1 < n:
         child = 2 * at + 1
-        if child + 1 < n and _better(scores[child], rows[child], scores[child + 1], rows[child + 1]):
+        if child + 1 < n and _better(
+            scores[child], rows[child], scores[child + 1], rows[child + 1]
+        ):
             child += 1
         if _better(scores[child], rows[child], score, row):
             break

@@ -9,6 +9,7 @@ too few, the body has the end of the only span (RANGE), or where its spans lie i
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of
 from remuda.encoding.table import Predicates
 from remuda.jit import kernel
+from remuda.matchers.contract import Literal
 from remuda.matchers.kernels.growth import thawed
 from remuda.matchers.kernels.hashing import HashTable
 from remuda.matchers.kernels.truth import accepts
@@ -30,6 +32,8 @@ _NO_BITS = RANGE | SPANS
 _HALF, _LOW_HALF = np.uint64(32), np.uint64(0xFFFFFFFF)
 _ONE, _WIDTH = np.uint64(1), np.uint64(64)
 _NO_ROW = -1
+
+REFUSED = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @dataclass(slots=True)
@@ -110,11 +114,18 @@ class Records:
         """The slots in use."""
         return np.flatnonzero(self.rows[: self.n_slots] != _NO_ROW).astype(np.int32)
 
+    def clause(self, slot: int) -> Predicates:
+        """The predicates in a slot."""
+        words = self.words[self.starts[slot] : self.starts[slot + 1]]
+        return decoded(words, self.span_lo, self.span_hi)
+
     def clauses(self, slots: Ints) -> tuple[Predicates, Ragged]:
         """The clauses in these slots, as they were given."""
         counts = self.starts[slots + 1] - self.starts[slots]
         starts = starts_of(counts)
-        words = self.words[np.arange(starts[-1]) + np.repeat(self.starts[slots] - starts[:-1], counts)]
+        words = self.words[
+            np.arange(starts[-1]) + np.repeat(self.starts[slots] - starts[:-1], counts)
+        ]
         first, items = _distinct(words)
         return decoded(words[first], self.span_lo, self.span_hi), Ragged(starts, items)
 
@@ -125,9 +136,28 @@ class Records:
         return self.slots
 
 
-def encoded(
-    predicates: Predicates, narrow: Bools, n_spans: int = 0
-) -> tuple[Words, Ints, Ints]:
+def predicates_of(clause: Sequence[Literal], space_starts: Ints) -> Predicates:
+    """The literals of a clause as a table; none may reach beyond its dimension."""
+    for literal in clause:
+        if not 0 <= literal.dim < len(space_starts) - 1:
+            raise ValueError(f"{literal}: there are {len(space_starts) - 1} dimensions")
+        first, end = space_starts[literal.dim] + 1, space_starts[literal.dim + 1]
+        for lo, hi in literal.spans:
+            if not first <= lo < hi <= end:
+                raise ValueError(f"{literal}: its dimension has the spaces {first} to {end - 1}")
+    spans = np.array([span for literal in clause for span in literal.spans], np.int32)
+    return frozen(
+        Predicates(
+            np.array([literal.dim for literal in clause], np.int32),
+            np.array([literal.on_missing for literal in clause], np.bool_),
+            np.array([literal.every for literal in clause], np.bool_),
+            starts_of([len(literal.spans) for literal in clause]).astype(np.int32),
+            *np.ascontiguousarray(spans.reshape(-1, 2).T),
+        )
+    )
+
+
+def encoded(predicates: Predicates, narrow: Bools, n_spans: int = 0) -> tuple[Words, Ints, Ints]:
     """Each predicate in two words, and the spans that go to a pool which has some already."""
     begin, end = predicates.span_starts[:-1], predicates.span_starts[1:]
     n = end - begin
@@ -149,13 +179,9 @@ def decoded(words: Words, span_lo: Ints, span_hi: Ints) -> Predicates:
     starts = starts_of(counts)
     lo, hi = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int32)
     _decode(words, span_lo, span_hi, counts, starts, lo, hi, True)
-    return Predicates(
-        (heads >> DIM_SHIFT).astype(np.int32),
-        (heads & ON_MISSING) != 0,
-        (heads & EVERY) != 0,
-        starts.astype(np.int32),
-        lo,
-        hi,
+    dims, on_missing, every = heads >> DIM_SHIFT, (heads & ON_MISSING) != 0, (heads & EVERY) != 0
+    return frozen(
+        Predicates(dims.astype(np.int32), on_missing, every, starts.astype(np.int32), lo, hi)
     )
 
 
@@ -248,7 +274,7 @@ def _distinct(words: Words) -> tuple[Longs, Ints]:
     first, items = np.empty(len(words), np.int64), np.empty(len(words), np.int32)
     n = 0
     for p in range(len(words)):
-        mixed = (words[p, 0] ^ (words[p, 1] * np.uint64(0x9E3779B97F4A7C15)))
+        mixed = words[p, 0] ^ (words[p, 1] * np.uint64(0x9E3779B97F4A7C15))
         mixed = (mixed ^ (mixed >> _HALF)) * np.uint64(0xD6E8FEB86659FD93)
         at = np.int64(mixed >> _HALF) & (n_places - 1)
         while table[at] >= 0:
@@ -289,7 +315,26 @@ def leave(spaces: Ints, begin: int, end: int, dim_of_space: Ints, where: Ints) -
 
 
 @kernel
-def satisfied(
+def bits_hold(first: int, last: int, words: Words, where: Ints) -> int:
+    """The first predicate up to `last` that bits cannot decide, or REFUSED where they refuse one.
+
+    Short and with few arrays, so that it becomes part of the loops over candidates.
+    """
+    i = np.uint64(first)
+    while i < last:
+        head = words[i, 0]
+        space = where[head >> DIM_SHIFT]
+        if space <= 0 or head & _NO_BITS != 0:
+            return i  # type: ignore[return-value]
+        bit = np.uint64(space) - ((head >> LO_SHIFT) & _LOW_HALF)
+        if bit >= _WIDTH or (words[i, 1] >> bit) & _ONE == 0:
+            return REFUSED
+        i += _ONE
+    return i
+
+
+@kernel
+def all_hold(
     first: int,
     last: int,
     words: Words,
@@ -303,38 +348,33 @@ def satisfied(
 ) -> bool:
     """Whether the predicates from `first` to `last - 1` hold for the event that arrived."""
     for i in range(first, last):
-        head = words[i, 0]
+        head, body = words[i, 0], words[i, 1]
         space = where[head >> DIM_SHIFT]
-        if space > 0 and head & _NO_BITS == 0:
-            bit = np.uint64(space) - ((head >> LO_SHIFT) & _LOW_HALF)
-            if bit >= _WIDTH or (words[i, 1] >> bit) & _ONE == 0:
-                return False
-        elif not _holds(
-            head, words[i, 1], span_lo, span_hi, space, spaces, begin, end, dim_of_space
-        ):
+        if space == 0:
+            holds = head & ON_MISSING != 0
+        elif space > 0:
+            holds = _accepts(head, body, space, span_lo, span_hi)
+        else:
+            holds = _holds_for_list(
+                head, body, span_lo, span_hi, spaces, begin + ~space, end, dim_of_space
+            )
+        if not holds:
             return False
     return True
 
 
 @kernel
-def _holds(
+def _holds_for_list(
     head: np.uint64,
     body: np.uint64,
     span_lo: Ints,
     span_hi: Ints,
-    space: int,
     spaces: Ints,
-    begin: int,
+    i: int,
     end: int,
     dim_of_space: Ints,
 ) -> bool:
-    """One predicate: on a missing dimension, on a list, or with more spaces than fit in a word."""
-    if space == 0:
-        return head & ON_MISSING != 0
-    if space > 0:
-        return _accepts(head, body, space, span_lo, span_hi)
     dim, wanted = np.int64(head >> DIM_SHIFT), head & EVERY == 0
-    i = begin + ~space
     while i < end and dim_of_space[spaces[i]] == dim:
         if _accepts(head, body, spaces[i], span_lo, span_hi) == wanted:
             return wanted

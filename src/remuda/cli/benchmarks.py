@@ -1,0 +1,31 @@
+"""`remuda bench`: the benchmarks of the source tree."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from remuda.cli.files import FileError
+
+_TREE = Path(__file__).parents[3]
+
+
+def bench(
+    names: Annotated[
+        list[str] | None, typer.Argument(help="Experiments or groups; none lists them.")
+    ] = None,
+    only: Annotated[
+        list[str] | None, typer.Option("--matcher", help="Only this matcher; may be repeated.")
+    ] = None,
+    plots: Annotated[bool, typer.Option(help="Draw the curves as PNG and SVG.")] = True,
+) -> None:
+    """Measure, after checking that what is measured answers right."""
+    if not (_TREE / "benchmarks" / "runner.py").exists():
+        raise FileError("the benchmarks are in the source tree, not in an installed package")
+    sys.path.insert(0, str(_TREE))
+    runner = import_module("benchmarks.runner")
+    raise typer.Exit(runner.main(names or (), only=only or (), plots=plots))

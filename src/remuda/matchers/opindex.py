@@ -1,0 +1,354 @@
+"""OpIndex: clauses by pivot attribute, their predicates by operator, and counting.
+
+Zhang, Chan and Tan's algorithm (VLDB 2014), as the PS-Tree paper has it for a baseline. On the
+first level each clause goes to the partition of its pivot attribute, the one that the fewest
+clauses ask for. On the second level the predicates of a partition are clustered by operator and
+sorted by operand. An event visits the partitions of the attributes it has, looks up its values
+under each operator, and counts: a clause is found when all its predicates were met.
+
+Once encoded, what is left of an operator is the shape of its spans, and two facts: whether what
+is met counts for the clause or against it (a predicate that holds on missing is listed with what
+it refuses), and whether, of a list of values, any suffices or all are needed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from remuda.arrays import Ints, Longs, Ragged, frozen, starts_of, take_rows
+from remuda.encoding.table import ClauseTable, EventBatch, Predicates
+from remuda.jit import kernel
+from remuda.matchers.contract import Hits
+from remuda.matchers.kernels.output import grown
+
+AGAINST, ALL = 1, 2  # an operator is the sum of those that are true of it
+N_OPERATORS = 4
+_VETO = np.int32(-(1 << 31))  # the sign: set, not added, and no count makes up for it
+
+
+class Operands(NamedTuple):
+    """Operator o of partition p has the entries from `starts[N_OPERATORS * p + o]`, by `lo`.
+
+    `hi` is empty where every span is a single space.
+    """
+
+    starts: Longs
+    lo: Ints
+    hi: Ints
+    clauses: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class OpIndex:
+    """Partitions by pivot attribute, the last one for clauses without.
+
+    Clauses are numbered anew, partition by partition: clause i is row `rows[i]` of the table.
+    """
+
+    space_starts: Ints
+    dim_of_space: Ints
+    equal: Operands  # =, ∈, ≠ and ∉, one entry a value
+    within: Operands  # all that is wider
+    partition_starts: Ints
+    rows: Ints
+    sizes: Ints  # how many predicates of each clause count for it
+
+    @classmethod
+    def build(cls, table: ClauseTable) -> Self:
+        predicates, clauses = table.predicates, table.clauses
+        pivots = _pivots(table)
+        rows = np.argsort(pivots, kind="stable").astype(np.int32)
+        pivots = pivots[rows]
+        clauses = take_rows(clauses, rows)
+        asked = starts_of(~predicates.on_missing[clauses.items])
+        equal, within = _operands(table, clauses, pivots)
+        return cls(
+            table.space_starts,
+            frozen(table.dim_of_space()),
+            equal,
+            within,
+            frozen(starts_of(np.bincount(pivots, minlength=table.n_dims + 1)).astype(np.int32)),
+            frozen(rows),
+            frozen(np.diff(asked[clauses.starts]).astype(np.int32)),
+        )
+
+    def match(self, events: EventBatch) -> Hits:
+        starts, rows, candidates = _match(
+            events.starts, events.spaces, self.space_starts, self.dim_of_space,
+            *self.equal, *self.within, self.partition_starts, self.rows, self.sizes,
+            np.zeros(len(self.rows), np.int32), np.zeros(len(self.rows), np.int64),
+        )  # fmt: skip
+        return Hits(starts, rows, candidates)
+
+    @property
+    def nbytes(self) -> int:
+        spaces = (self.space_starts, self.dim_of_space)
+        clauses = (self.partition_starts, self.rows, self.sizes)
+        return sum(a.nbytes for a in (*spaces, *self.equal, *self.within, *clauses))
+
+
+def _pivots(table: ClauseTable) -> Longs:
+    """The rarest dimension that each clause needs, or `n_dims` where it needs none."""
+    predicates, (starts, items) = table.predicates, table.clauses
+    dims = predicates.dim[items]
+    frequency = np.bincount(dims, minlength=table.n_dims)
+    rank = np.empty(table.n_dims + 1, np.int64)
+    by_frequency = np.argsort(frequency, kind="stable")
+    rank[by_frequency] = np.arange(table.n_dims)
+    last = table.n_dims
+    candidates = np.where(predicates.on_missing[items], last, rank[dims])
+    filled = np.diff(starts) > 0
+    rarest = np.full(table.n_clauses, last)
+    rarest[filled] = np.minimum.reduceat(candidates, starts[:-1][filled])
+    pivots: Longs = np.append(by_frequency, last)[rarest]
+    return pivots
+
+
+def _operands(table: ClauseTable, clauses: Ragged, pivots: Longs) -> tuple[Operands, Operands]:
+    """All predicates under their partition and operator: single spaces, and wider spans."""
+    predicates = table.predicates
+    deciding = _deciding_spans(predicates, table.space_starts)
+    operator = AGAINST * predicates.on_missing + ALL * (predicates.every != predicates.on_missing)
+    owners = np.repeat(np.arange(len(pivots), dtype=np.int32), np.diff(clauses.starts))
+    partition = pivots[owners] * N_OPERATORS + operator[clauses.items]
+    counts = np.diff(deciding.starts)[clauses.items]
+    every = Ragged(deciding.starts, np.arange(len(deciding.lo), dtype=np.int32))
+    spans = take_rows(every, clauses.items).items
+    lo, hi = deciding.lo[spans], deciding.hi[spans]
+    partition, owners = np.repeat(partition, counts), np.repeat(owners, counts)
+    single = hi - lo == 1
+    n = (table.n_dims + 1) * N_OPERATORS
+    equal, within = (
+        _sorted(partition[these], lo[these], hi[these], owners[these], n, table.n_spaces)
+        for these in (single, ~single)
+    )
+    return frozen(equal._replace(hi=equal.hi[:0].copy())), frozen(within)
+
+
+class _Spans(NamedTuple):
+    starts: Longs
+    lo: Ints
+    hi: Ints
+
+
+def _deciding_spans(predicates: Predicates, space_starts: Ints) -> _Spans:
+    """What each predicate accepts, or what it refuses where it holds on missing."""
+    inverted = predicates.on_missing
+    counts = np.diff(predicates.span_starts)
+    owner = np.repeat(np.arange(len(inverted)), counts)
+    starts = starts_of(counts + inverted)
+    at = np.arange(len(owner)) - predicates.span_starts[owner] + starts[owner]
+    gaps = inverted[owner]
+    lo, hi = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int32)
+    lo[at + gaps] = np.where(gaps, predicates.span_hi, predicates.span_lo)
+    hi[at] = np.where(gaps, predicates.span_lo, predicates.span_hi)
+    lo[starts[:-1][inverted]] = space_starts[predicates.dim[inverted]] + 1
+    hi[starts[1:][inverted] - 1] = space_starts[predicates.dim[inverted] + 1]
+    kept = lo < hi
+    return _Spans(starts_of(kept)[starts], lo[kept], hi[kept])
+
+
+def _sorted(
+    partition: Longs, lo: Ints, hi: Ints, clauses: Ints, n_partitions: int, n_spaces: int
+) -> Operands:
+    order = np.argsort(partition * n_spaces + lo, kind="stable")
+    starts = starts_of(np.bincount(partition, minlength=n_partitions))
+    return Operands(starts, lo[order], hi[order], clauses[order])
+
+
+@kernel
+def _match(
+    event_starts: Longs,
+    spaces: Ints,
+    space_starts: Ints,
+    dim_of_space: Ints,
+    equal_starts: Longs,
+    equal_lo: Ints,
+    equal_hi: Ints,  # noqa: ARG001 - empty, as the Operands come whole
+    equal_clauses: Ints,
+    within_starts: Longs,
+    within_lo: Ints,
+    within_hi: Ints,
+    within_clauses: Ints,
+    partition_starts: Ints,
+    clause_rows: Ints,
+    sizes: Ints,
+    counts: Ints,
+    chains: Longs,
+) -> tuple[Longs, Ints, int]:
+    n_events, n_dims = len(event_starts) - 1, len(space_starts) - 1
+    starts = np.zeros(n_events + 1, np.int64)
+    rows, touched = np.empty(1024, np.int32), np.empty(len(sizes) + 1, np.int32)
+    n, n_candidates = 0, 0
+    for event in range(n_events):
+        begin, end = event_starts[event], event_starts[event + 1]
+        i = begin
+        while i <= end:
+            pivot = dim_of_space[spaces[i]] if i < end else n_dims
+            i = _dim_end(spaces, i, end, space_starts[pivot + 1]) if i < end else end + 1
+            n_touched = 0
+            for operator in range(N_OPERATORS):
+                at = N_OPERATORS * pivot + operator
+                n_touched = _look_up(
+                    spaces, begin, end, space_starts, dim_of_space, operator,
+                    equal_lo, equal_clauses, equal_starts[at], equal_starts[at + 1],
+                    within_lo, within_hi, within_clauses, within_starts[at], within_starts[at + 1],
+                    counts, chains, touched, n_touched,
+                )  # fmt: skip
+            if pivot == n_dims:  # nothing need be met: candidates are all but those with a veto
+                first, last = partition_starts[n_dims], partition_starts[n_dims + 1]
+                rows = grown(rows, n + last - first)
+                for clause in range(first, last):
+                    rows[n] = clause_rows[clause]
+                    n += counts[clause] == 0
+                n_candidates += last - first
+            else:
+                rows = grown(rows, n + n_touched)
+                for k in range(n_touched):
+                    rows[n] = clause_rows[touched[k]]
+                    n += counts[touched[k]] == sizes[touched[k]]
+                n_candidates += n_touched
+            for k in range(n_touched):
+                counts[touched[k]] = 0
+        starts[event + 1] = n
+    return starts, rows[:n].copy(), n_candidates
+
+
+@kernel
+def _dim_end(spaces: Ints, i: int, end: int, beyond: int) -> int:
+    """Where the event's spaces on the dimension that ends with `beyond` end."""
+    while i < end and spaces[i] < beyond:
+        i += 1
+    return i
+
+
+@kernel
+def _look_up(
+    spaces: Ints,
+    begin: int,
+    end: int,
+    space_starts: Ints,
+    dim_of_space: Ints,
+    operator: int,
+    equal_lo: Ints,
+    equal_clauses: Ints,
+    equal: int,
+    equal_end: int,
+    within_lo: Ints,
+    within_hi: Ints,
+    within_clauses: Ints,
+    within: int,
+    within_end: int,
+    counts: Ints,
+    chains: Longs,
+    touched: Ints,
+    n_touched: int,
+) -> int:
+    """Count the predicates of one operator that the event meets; list the clauses they are of."""
+    i = begin
+    while i < end and (equal < equal_end or within < within_end):
+        dim = dim_of_space[spaces[i]]
+        first, stop = i, _dim_end(spaces, i, end, space_starts[dim + 1])
+        within = _lower_bound(within_lo, within, within_end, space_starts[dim])
+        while i < stop:
+            space = spaces[i]
+            equal = _lower_bound(equal_lo, equal, equal_end, space)
+            equal_last = _lower_bound(equal_lo, equal, equal_end, space + 1)
+            within_last = _lower_bound(within_lo, within, within_end, space + 1)
+            if stop - first == 1:
+                n_touched = _count(
+                    equal_clauses, equal_lo, equal, equal_last, space - 1, operator,
+                    counts, touched, n_touched,
+                )  # fmt: skip
+                n_touched = _count(
+                    within_clauses, within_hi, within, within_last, space, operator,
+                    counts, touched, n_touched,
+                )  # fmt: skip
+            else:
+                n_touched = _count_once(
+                    equal_clauses, equal_lo, equal, equal_last, space - 1, i, first, stop,
+                    operator, counts, chains, touched, n_touched,
+                )  # fmt: skip
+                n_touched = _count_once(
+                    within_clauses, within_hi, within, within_last, space, i, first, stop,
+                    operator, counts, chains, touched, n_touched,
+                )  # fmt: skip
+            equal = equal_last
+            i += 1
+    return n_touched
+
+
+@kernel
+def _count(
+    clauses: Ints,
+    bounds: Ints,
+    begin: int,
+    end: int,
+    below: int,
+    operator: int,
+    counts: Ints,
+    touched: Ints,
+    n_touched: int,
+) -> int:
+    """Count the entries with a bound above `below`, for their clauses or against them."""
+    one, veto = (0, _VETO) if operator & AGAINST else (1, 0)
+    for entry in range(begin, end):  # without a branch: half of the entries are met, at random
+        clause = np.uint32(clauses[entry])
+        met = below < bounds[entry]
+        touched[n_touched] = clause
+        n_touched += met and counts[clause] == 0
+        counts[clause] = (counts[clause] + met * one) | (met * veto)
+    return n_touched
+
+
+@kernel
+def _count_once(
+    clauses: Ints,
+    bounds: Ints,
+    begin: int,
+    end: int,
+    below: int,
+    i: int,
+    first: int,
+    stop: int,
+    operator: int,
+    counts: Ints,
+    chains: Longs,
+    touched: Ints,
+    n_touched: int,
+) -> int:
+    """Likewise where the event has several spaces on the dimension, from `first` to `stop`.
+
+    Space i is looked at now; any of them may meet a predicate, or all must.
+    """
+    for entry in range(begin, end):
+        if below < bounds[entry]:
+            clause = clauses[entry]
+            before = chains[clause]  # one more than the space that met the clause last
+            chains[clause] = i + 1
+            if operator & ALL:
+                if i not in (first, before):
+                    chains[clause] = 0  # some space before this one did not
+                counts_now = chains[clause] == stop
+            else:
+                counts_now = not first < before <= stop
+            if counts_now:
+                n_touched = _count(
+                    clauses, bounds, entry, entry + 1, below, operator, counts, touched, n_touched
+                )
+    return n_touched
+
+
+@kernel
+def _lower_bound(sorted_: Ints, low: int, high: int, least: int) -> int:
+    """The first place from `low` on whose item is not below `least`."""
+    while low < high:
+        middle = (low + high) >> 1
+        if sorted_[middle] < least:
+            low = middle + 1
+        else:
+            high = middle
+    return low

