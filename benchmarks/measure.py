@@ -54,16 +54,17 @@ def measure(matcher: str, label: str, workload: Workload, expected: int | None) 
     if len(hits.rows) != expected:
         known = f"not {expected:,}" if expected is not None else "and the true number is not set"
         raise WrongAnswer(f"{matcher} found {len(hits.rows):,} matches, {known}")
+    n = max(columns.n_criteria if columns.cnf.any() else len(columns.clause_starts) - 1, 1)
     repeats = int(np.clip(_PATIENCE / max(first_s, 1e-6), 1, 7))
     batch_s = min(_timed(lambda: built.match(events))[1] for _ in range(repeats))
     return Cost(
         matcher,
         label,
-        columns.n_criteria,
+        n,
         build_s,
         _single(built, events) * 1e6,
         batch_s / len(events) * 1e6,
-        built.nbytes / max(columns.n_criteria, 1),
+        built.nbytes / n,
         hits.candidates / len(events),
         len(hits.rows),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 from benchmarks import language
@@ -11,7 +12,14 @@ from benchmarks.definitions import Experiment, Point, chosen, experiments
 from benchmarks.measure import Cost, WrongAnswer, measure, warm_up
 from benchmarks.report import keep, plot, show
 from remuda.workload import KINDS
+from remuda.workload.begen import Loosening
 from remuda.workload.columns import Workload
+
+_LOOSENING = frozenset({"equality_share", "range_size", "max_set_size", "strong"})
+_SIZES = {
+    "n_subscriptions": 200, "n_criteria": 200, "n_queries": 200,
+    "n_events": 20, "n_assignments": 20, "n_documents": 20,
+}  # fmt: skip
 
 
 def main(names: Sequence[str], *, only: Sequence[str] = (), plots: bool = True) -> int:
@@ -67,10 +75,13 @@ def run(experiment: Experiment, only: Sequence[str], plots: bool) -> bool:
 
 def draw(parameters: dict[str, Any]) -> Workload:
     """The workload of a point."""
-    own = dict(parameters)
+    own = {key: value for key, value in parameters.items() if key != "label"}
+    loosening = {key: own.pop(key) for key in _LOOSENING & own.keys()}
+    if loosening:
+        own["loosening"] = Loosening(**loosening)
     return KINDS[own.pop("kind")](**own).draw()
 
 
 def _small(point: Point) -> Workload:
-    small = {"n_subscriptions": 200, "n_events": 20, "n_criteria": 200}
-    return draw({key: small.get(key, value) for key, value in point.workload.items()})
+    sizes = {field.name for field in fields(KINDS[point.workload["kind"]])} & _SIZES.keys()
+    return draw({**point.workload, **{size: _SIZES[size] for size in sizes}})

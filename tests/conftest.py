@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -20,13 +20,25 @@ settings.register_profile(
 settings.load_profile("remuda")
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests on Spark share a session, so with several workers one of them runs them all."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
-            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Tests in files or folders named for Spark share a session, so one worker runs them all.
+
+    The mark xdist_group is for this, but pytest 9.2 and pytest-xdist 3.8 ignore it together.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class OneWorkerForSpark(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "spark" if "spark" in nodeid.split("::", 1)[0] else nodeid
+
+    return OneWorkerForSpark(config, log)
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ and mixed types are frequent.
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
@@ -40,6 +41,14 @@ from remuda.model.operations import (
     Substring,
     ToDateTime,
 )
+
+SOAK = os.environ.get("REMUDA_SOAK") == "1"
+
+
+def count(reduced: int, full: int) -> int:
+    """How often a long proof is tried: `./run soak` has the full count."""
+    return full if SOAK else reduced
+
 
 NOW = 1_700_000_000_000  # one clock for all tests
 

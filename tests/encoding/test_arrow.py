@@ -15,7 +15,7 @@ from remuda.encoding import arrow
 from remuda.encoding.encoder import Encoder
 from remuda.encoding.plan import plan
 from remuda.language.python import attr
-from strategies import NOW, expressions
+from strategies import NOW, count, expressions
 
 COLUMNS = {
     "int": (pa.int64(), [1, 2, None, -1, 2**53 + 1, 0]),
@@ -54,7 +54,8 @@ def rows_of(table: pa.Table) -> list[dict[str, object]]:
     return table.to_pylist(maps_as_pydicts="lossy")
 
 
-@settings(max_examples=200)
+@pytest.mark.soak
+@settings(max_examples=count(150, 10_000))
 @given(
     criteria=st.lists(expressions, min_size=1, max_size=5),
     columns=st.fixed_dictionaries(

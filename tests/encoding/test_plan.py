@@ -7,11 +7,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remuda.index.segment import Segment
-from strategies import NOW, events, expressions
+from strategies import NOW, count, events, expressions
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("matcher", ["scan"])
-@settings(max_examples=300)
+@settings(max_examples=count(200, 20_000))
 @given(criteria=st.lists(expressions, max_size=6), batch=st.lists(events, max_size=5))
 def test_encoded_criteria_hold_exactly_where_they_should(matcher, criteria, batch) -> None:
     segment = Segment.build(criteria, matcher=matcher)

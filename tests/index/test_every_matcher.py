@@ -6,18 +6,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import NOW, events, expressions
 
 from remuda.cli.demo import _campaign, _visits
 from remuda.index.index import Index
 from remuda.language.criterion import Criterion
 from remuda.matchers.contract import NAMES
+from strategies import NOW, count, events, expressions
 
 every_matcher = pytest.mark.parametrize("matcher", NAMES)
 
 
+@pytest.mark.soak
 @every_matcher
-@settings(max_examples=40)
+@settings(max_examples=count(30, 3_000))
 @given(criteria=st.lists(expressions, max_size=6), batch=st.lists(events, max_size=5))
 def test_finds_exactly_what_plain_evaluation_finds(matcher, criteria, batch) -> None:
     named = [Criterion(f"c{i}", one) for i, one in enumerate(criteria)]
@@ -28,9 +29,9 @@ def test_finds_exactly_what_plain_evaluation_finds(matcher, criteria, batch) -> 
         assert found.ids(i) == expected
         assert index.match(event, now=NOW) == expected
         scores = {one.id: one.score(event, now=NOW) for one in named if one.id in expected}
-        best = sorted(scores, key=lambda id: (-scores[id], id))[:3]
+        best = sorted(scores, key=lambda name: (-scores[name], name))[:3]
         assert [(m.id, m.score) for m in index.top(event, 3, now=NOW)] == [
-            (id, scores[id]) for id in best
+            (name, scores[name]) for name in best
         ]
 
 

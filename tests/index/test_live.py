@@ -14,7 +14,7 @@ from remuda.errors import CriterionNotFound, DuplicateCriterion
 from remuda.index import index as module
 from remuda.index.index import Index, load
 from remuda.language.criterion import Criterion
-from strategies import NOW, events, expressions
+from strategies import NOW, count, events, expressions
 
 ids = st.sampled_from([f"c{i}" for i in range(12)])
 
@@ -93,5 +93,5 @@ class LiveIndex(RuleBasedStateMachine):
             assert [one.id for one in self.index] == list(self.model)
 
 
-TestLiveIndex = LiveIndex.TestCase
-TestLiveIndex.settings = settings(max_examples=60, stateful_step_count=25)
+TestLiveIndex = pytest.mark.soak(LiveIndex.TestCase)
+TestLiveIndex.settings = settings(max_examples=count(40, 3_000), stateful_step_count=25)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,8 +18,8 @@ from remuda.language.python import attr
 from remuda.language.text import parse, to_sql, to_text
 from remuda.language.tokens import MAX_DEPTH
 from remuda.model.attributes import Attribute
-from remuda.model.conditions import TWO_VALUED, In
-from remuda.model.expressions import And, Expression, Not, Or, Predicate
+from remuda.model.conditions import TWO_VALUED, Exists, In, Missing
+from remuda.model.expressions import And, Expression, Not, Or, Polarity, Predicate
 from strategies import NOW, events, expressions, predicates
 
 x, y = attr("x"), attr("y")
@@ -54,8 +56,8 @@ READINGS: list[tuple[str, Expression]] = [
     ("NOT NULL", NEVER),
     # IS has two values
     ("x IS NULL", x.missing()),
-    ("x IS NOT NULL", ~x.missing()),
-    ("NOT x IS NULL", ~x.missing()),
+    ("x IS NOT NULL", x.exists()),
+    ("NOT x IS NULL", x.exists()),
     ("x IS TRUE", x == True),  # noqa: E712
     ("x IS NOT TRUE", x != True),  # noqa: E712
     ("x IS FALSE", x == False),  # noqa: E712
@@ -73,8 +75,9 @@ READINGS: list[tuple[str, Expression]] = [
     ("x IS DISTINCT FROM 1", x != 1),
     ("x IS NOT DISTINCT FROM NULL", x.missing()),
     ("exists(x)", x.exists()),
-    ("NOT exists(x)", ~x.exists()),
+    ("NOT exists(x)", x.missing()),
     ("missing(x)", x.missing()),
+    ("NOT x <=> NULL", x.exists()),
     # unknown
     ("x = NULL", NEVER),
     ("NOT x = NULL", NEVER),
@@ -300,15 +303,31 @@ def test_reads_to_a_depth_and_refuses_beyond(opening, closing, each):
         "x = " + "- " * 100_000 + "1",
         "length(" * 100_000,
         "x" + "[0]" * 100_000 + " = 1",
+        "x" + "[y[0]]" * 100_000 + " = 1",
         "x = CAST(1 AS " + "array<" * 100_000,
         "x" + " + 1" * 5_000 + " = 1",
         "x = 1" + " IS TRUE" * 5_000,
     ],
-    ids=["parentheses", "not", "minus", "functions", "brackets", "types", "sums", "is"],
+    ids=[
+        "parentheses",
+        "not",
+        "minus",
+        "functions",
+        "brackets",
+        "nested brackets",
+        "types",
+        "sums",
+        "is",
+    ],
 )
 def test_no_depth_breaks_the_process(text):
     with pytest.raises(ParseError, match=r"deep|array"):
         parse(text)
+
+
+def test_short_chains_of_brackets_may_be_many():
+    text = f"({' AND '.join(['x[0][1] = 1'] * (MAX_DEPTH + 1))})"
+    assert len(parse(text).parts) == MAX_DEPTH + 1
 
 
 def test_a_deep_stack_is_no_crash_either():
@@ -371,6 +390,8 @@ WRITINGS = [
     (x == datetime(2024, 1, 2, 3, 4, 5, 6), "x = TIMESTAMP '2024-01-02 03:04:05.000006Z'"),
     (x == "it's\n${HOME}\\", r"x = 'it\'s\n$\{HOME}\\'"),
     (x == {"k": [1, None]}, "x = object('k', list(1, NULL))"),
+    (x == np.array([1.5, 2]), "x = list(1.5, 2)"),
+    (x == np.int64(5), "x = 5"),
     (attr("$['a b'].c[0][*].d") == 1, "`a b`.c[0][*].d = 1"),
     (attr("$[0].a") == 1, "path('$[0].a') = 1"),
     (attr("order.date") == 1, "order.`date` = 1"),
@@ -392,11 +413,13 @@ def test_what_is_written_reads_back_with_the_same_meaning(expression, several):
 
 @given(predicates)
 def test_a_predicate_reads_back_as_itself(predicate):
-    read = parse(to_text(predicate))
-    if type(predicate.condition) in TWO_VALUED:
-        assert read.attribute == predicate.attribute
-    else:
-        assert read == predicate.with_weight(1)
+    flipped = type(predicate.condition) in TWO_VALUED and predicate.polarity is Polarity.EXCLUDED
+    expected = ~replace(predicate, condition=_other(predicate)) if flipped else predicate
+    assert parse(to_text(predicate)) == expected.with_weight(1)
+
+
+def _other(predicate: Predicate) -> Exists | Missing:
+    return Missing() if isinstance(predicate.condition, Exists) else Exists()
 
 
 @given(st.lists(st.text(max_size=5), min_size=1, max_size=3).map(tuple), st.text(max_size=5))

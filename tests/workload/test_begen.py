@@ -94,6 +94,7 @@ def test_sets_have_up_to_six_values() -> None:
     ("wrong", "reason"),
     [
         ({"match_probability": 0.0}, r"not in \(0, 1\]"),
+        ({"cardinality": (2, 3)}, "2 cardinalities for 400 dimensions"),
         ({"n_dims": 10}, "10 dimensions are fewer"),
         ({"subscription_size": 20}, "do not fit base expressions of 13"),
         ({"subscription_spread": 7}, "7 ± 7 predicates"),

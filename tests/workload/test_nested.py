@@ -77,8 +77,16 @@ def _share(generator: Nested) -> float:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"max_children": 1}, {"max_depth": 0}, {"event_size": 101}, {"max_predicates": 6}],
+    [
+        {"max_children": 1},
+        {"max_depth": 0},
+        {"event_size": 101},
+        {"max_predicates": 6},
+        {"n_scopes": 0},
+    ],
 )
 def test_impossible_parameters_are_refused(wrong: dict[str, int]) -> None:
-    with pytest.raises(ValueError, match=r"two children|dimensions are fewer|cannot be 6 deep"):
+    with pytest.raises(
+        ValueError, match=r"two children|dimensions are fewer|cannot be 6 deep|scopes are"
+    ):
         Nested(**wrong)

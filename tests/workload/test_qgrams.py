@@ -75,6 +75,11 @@ def test_queries_and_documents_have_their_sizes_and_share() -> None:
     assert match_share(workload) == pytest.approx(0.01, abs=0.005)
 
 
+def test_texts_without_a_keyword_are_refused() -> None:
+    with pytest.raises(ValueError, match="without a keyword"):
+        Keywords(query_size=2)
+
+
 @pytest.mark.parametrize("wrong", [{"q": 5}, {"event_size": 5}, {"spread": 8}])
 def test_impossible_parameters_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(ValueError, match=r"q is 2, 3 or 4|do not fit events"):

@@ -16,9 +16,9 @@ from remuda.workload.columns import Columns, EventColumns
 
 
 def conjunctions_of(columns: Columns) -> ClauseTable:
-    """The table of criteria that are one conjunction each."""
-    if columns.cnf.any() or len(columns.clause_starts) != len(columns.criterion_starts):
-        raise ValueError("these criteria are not one conjunction each")
+    """The table of the conjunctions of criteria that are alternatives of them."""
+    if columns.cnf.any():
+        raise ValueError("these criteria are in conjunctive form")
     return _table(columns)
 
 

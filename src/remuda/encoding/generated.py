@@ -45,7 +45,10 @@ def _clauses_of(columns: Columns, criteria: Bools) -> Ragged:
 
 
 def _space_starts(columns: Columns) -> Ints:
-    return frozen(starts_of(columns.n_values.astype(np.int64) + 1).astype(np.int32))
+    starts = starts_of(columns.n_values.astype(np.int64) + 1)
+    if starts[-1] > np.iinfo(np.int32).max:
+        raise ValueError("more than 2^31 spaces")
+    return frozen(starts.astype(np.int32))
 
 
 def _all_clauses(columns: Columns) -> ClauseTable:

@@ -14,6 +14,7 @@ from sqlglot.dialects.spark import Spark
 from remuda.model.values import instant, number, tidy
 
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# for Spark, CURRENT_PATH is a function even where there is a column of that name
 _KEYWORDS = frozenset(Spark.Tokenizer.KEYWORDS) | {"CAST", "CURRENT_PATH"}
 _MANY_DIGITS = 60
 INFINITE = (math.inf, -math.inf)  # math.isinf() fails on numbers too large for a float
@@ -55,7 +56,8 @@ def literal(value: Any) -> str:
         return f"object({', '.join(parts)})"
     if isinstance(value, list | tuple):
         return f"list({', '.join(map(literal, value))})"
-    return _scalar(tidy(value))
+    plain = tidy(value)
+    return literal(plain) if isinstance(plain, list) else _scalar(plain)
 
 
 def _scalar(value: Any) -> str:

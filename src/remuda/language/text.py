@@ -111,6 +111,11 @@ def _flat(subject: Subject, condition: Condition, deny: bool) -> Expression:
     return Predicate(subject.attribute, condition, subject.operations, polarity)
 
 
+def _presence(subject: Subject, present: bool) -> Expression:
+    condition = Exists() if present else Missing()
+    return Predicate(subject.attribute, condition, subject.operations)
+
+
 def _constant(node: exp.Expr, deny: bool) -> Expression:
     return And() if node.this != deny else Or()
 
@@ -135,8 +140,10 @@ def _comparison(node: exp.Expr, deny: bool) -> Expression:
         return _strong(*_version(left, right, kind), deny)
     value, about = literal(right), subject(left)
     if kind in _NULL_SAFE:
-        condition = Missing() if value is None else made(right, In, (value,))
-        return _flat(about, condition, deny != _NULL_SAFE[kind])
+        deny = deny != _NULL_SAFE[kind]
+        if value is None:
+            return _presence(about, deny)
+        return _flat(about, made(right, In, (value,)), deny)
     if value is None:
         return Or()
     if kind in _EQUALITY:
@@ -226,7 +233,7 @@ def _is(node: exp.Expr, deny: bool) -> Expression:
     tested, wanted = node.this, node.expression
     if type(wanted) is exp.Null:
         if is_subject(tested):
-            return _flat(subject(tested), Missing(), deny)
+            return _presence(subject(tested), deny)
         known = _known(tested)
         return known if deny else ~known
     if type(wanted) is not exp.Boolean:
@@ -251,8 +258,12 @@ def _asks_unknown(node: exp.Expr) -> bool:
 # Functions
 
 
-def _existence(condition: Condition, node: exp.Expr, deny: bool) -> Expression:
-    return _flat(subject(*arguments(node, 1)), condition, deny)
+def _exists(node: exp.Expr, deny: bool) -> Expression:
+    return _presence(subject(*arguments(node, 1)), not deny)
+
+
+def _missing(node: exp.Expr, deny: bool) -> Expression:
+    return _presence(subject(*arguments(node, 1)), deny)
 
 
 def _textual(condition: Callable[[str], Condition], node: exp.Expr, deny: bool) -> Expression:
@@ -317,10 +328,10 @@ _PREDICATE_FUNCTIONS: dict[str, Reader] = {
     "arrays_overlap": _arrays_overlap,
     "contains": partial(_textual, Contains),
     "endswith": partial(_textual, Suffix),
-    "exists": partial(_existence, Exists()),
+    "exists": _exists,
     "is_number": _is_number,
     "matches": partial(_textual, Matches),
-    "missing": partial(_existence, Missing()),
+    "missing": _missing,
     "startswith": partial(_textual, Prefix),
     "within": _within,
     **{str(relation): partial(_related, relation) for relation in Relation},

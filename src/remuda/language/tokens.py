@@ -119,22 +119,23 @@ def _start(error: TokenError, text: str) -> int:
 
 def _check_depth(found: list[Token], text: str) -> None:
     """Refuse what sqlglot would read by recursion, level by level."""
-    depth = prefixes = chained = 0
-    outer: list[int] = []  # the prefixes before each open bracket
+    depth = prefixes = chained = brackets = 0
+    outer: list[int] = []  # the prefixes before each open parenthesis or bracket
     previous = None
     for token in found:
         kind = token.token_type
+        brackets += (kind is TokenType.L_BRACKET) - (kind is TokenType.R_BRACKET)
         if kind in _PREFIXES:
             depth, prefixes = depth + 1, prefixes + 1
         elif kind in _OPENING:
             outer.append(prefixes)
             depth, prefixes = depth + 1, 0
-            chained += previous in _CLOSING  # as in a[0][0]
+            chained += kind is TokenType.L_BRACKET and previous in _CLOSING  # as in a[0][0]
         else:
             depth, prefixes = depth - prefixes, 0
             if kind in _CLOSING and outer:
                 depth, prefixes = depth - 1, outer.pop()
-            elif not outer:
+            elif brackets <= 0:
                 chained = 0
         if depth + chained > MAX_DEPTH:
             raise ParseError(f"nested more than {MAX_DEPTH} levels deep", text, token.start)

@@ -80,8 +80,8 @@ class BEGen:
 
     Sizes are drawn evenly from the mean less the spread to the mean plus the spread: dropping
     predicates one by one (with Pr_pred) would leave subscriptions so short that they match
-    anything. `extra_size` of an event's attributes are strange to its base expression, so that
-    events of one base expression differ.
+    anything. None is longer than its base expression. `extra_size` of an event's attributes are
+    strange to its base expression, so that events of one base expression differ.
     """
 
     n_subscriptions: int = 100_000
@@ -102,6 +102,8 @@ class BEGen:
         base_size = self.event_size - self.extra_size
         if not 0 < self.match_probability <= 1:
             raise ValueError(f"a match probability of {self.match_probability} is not in (0, 1]")
+        if not isinstance(self.cardinality, int) and len(self.cardinality) != self.n_dims:
+            raise ValueError(f"{len(self.cardinality)} cardinalities for {self.n_dims} dimensions")
         if base_size + self.event_spread > self.n_dims:
             raise ValueError(f"{self.n_dims} dimensions are fewer than an event's attributes")
         if not self.subscription_spread < self.subscription_size <= base_size:

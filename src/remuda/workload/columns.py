@@ -77,7 +77,8 @@ class Workload:
 
     def event_dicts(self, n: int | None = None) -> list[dict[str, int]]:
         """The first `n` events, or all of them, as users write them."""
-        return event_dicts(self.events, [self.criteria.name(d) for d in self._dims()], n)
+        names = [self.criteria.name(dim) for dim in range(self.criteria.n_dims)]
+        return event_dicts(self.events, names, n)
 
     def event_weights(self, i: int) -> dict[str, float]:
         """The weights of an event's attributes; empty where none were drawn."""
@@ -87,9 +88,6 @@ class Workload:
         row = slice(events.starts[i], events.starts[i + 1])
         names = map(self.criteria.name, events.dims[row].tolist())
         return dict(zip(names, events.weights[row].tolist(), strict=True))
-
-    def _dims(self) -> range:
-        return range(self.criteria.n_dims)
 
 
 def conjunctions(

@@ -60,6 +60,10 @@ class Nested:
     def __post_init__(self) -> None:
         if self.max_children < 2 or self.max_depth < 1:
             raise ValueError("a nested expression has a level at least, and two children a node")
+        if self.n_scopes < 1:
+            raise ValueError(
+                f"{self.n_scopes} scopes are too few; with 1 there is no choice of them"
+            )
         if self.max_predicates <= self.max_depth:
             raise ValueError(f"{self.max_predicates} predicates cannot be {self.max_depth} deep")
         if self.event_size > self.n_dims:

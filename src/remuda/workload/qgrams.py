@@ -104,6 +104,10 @@ class Keywords:
     alpha: float = 0.7
     seed: int = 1
 
+    def __post_init__(self) -> None:
+        if self.query_spread >= self.query_size or self.document_spread >= self.document_size:
+            raise ValueError("a spread as large as the size leaves texts without a keyword")
+
     def draw(self) -> Workload:
         rng = np.random.default_rng(self.seed)
         word_dims, word_values, names = _split(_vocabulary(rng, self.n_words))

@@ -30,7 +30,8 @@ class VLDB:
     "portion of ∉ predicates"; `assignment_size` |S|avg; `conjunction_size` |Conj|avg, the month
     included (a disjunction has no month, so |Disj|avg is one less). `n_months` is how selectivity
     is set: a criterion and an assignment meet in one month of that many. With one month about an
-    eighth of the criteria match, with twelve about one in a hundred.
+    eighth of the criteria match, with twelve about one in a hundred; of those in CNF a third, and
+    three in a hundred.
 
     The sizes that the paper reports for e = 3, 2.5 and 2 (1.6, 2.3 and 3.5 clauses) are those of
     probabilities k^(1/2 - e), so these are drawn from.
@@ -57,8 +58,13 @@ class VLDB:
                 f"a mean of {self.conjunction_size} predicates is not in 2 to "
                 f"{_MAX_PREDICATES // 2}, the month included"
             )
+        if self.n_dims <= 2 * _MAX_PREDICATES:
+            raise ValueError(f"{self.n_dims} dimensions are fewer than {2 * _MAX_PREDICATES + 1}")
         if not 1 < self.assignment_size <= self.n_dims // 2:
-            raise ValueError(f"assignments of {self.assignment_size} do not fit {self.n_dims}")
+            raise ValueError(
+                f"assignments of {self.assignment_size} keys, not of 2 to half of the "
+                f"{self.n_dims} dimensions"
+            )
 
     def draw(self) -> Workload:
         rng = np.random.default_rng(self.seed)
