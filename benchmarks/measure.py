@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from remuda.encoding.columns import batch_of, cnf_of, conjunctions_of
+from remuda.encoding.generated import cnf_table, dnf_table, event_batch
 from remuda.encoding.table import EventBatch
 from remuda.matchers.contract import cnf_matcher, conjunction_matcher
 from remuda.workload.columns import Columns, Workload
@@ -48,8 +48,7 @@ def measure(matcher: str, label: str, workload: Workload, expected: int | None) 
     start = time.process_time()
     built = build()
     build_s = time.process_time() - start
-    starts = built_space_starts(columns)
-    events = batch_of(starts, workload.events)
+    events = event_batch(columns, workload.events)
     hits, first_s = _timed(lambda: built.match(events))
     if len(hits.rows) != expected:
         known = f"not {expected:,}" if expected is not None else "and the true number is not set"
@@ -73,18 +72,14 @@ def measure(matcher: str, label: str, workload: Workload, expected: int | None) 
 def warm_up(matcher: str, workload: Workload) -> None:
     """Compile the matcher's kernels on a few criteria, so that no figure holds it."""
     built = _builder(matcher, workload.criteria)()
-    built.match(batch_of(built_space_starts(workload.criteria), workload.events))
-
-
-def built_space_starts(columns: Columns) -> Any:
-    return np.concatenate([[0], np.cumsum(columns.n_values.astype(np.int64) + 1)]).astype(np.int32)
+    built.match(event_batch(workload.criteria, workload.events))
 
 
 def _builder(matcher: str, columns: Columns) -> Callable[[], Any]:
     if columns.cnf.any():
-        cnf = cnf_of(columns)
+        cnf = cnf_table(columns)
         return lambda: cnf_matcher(matcher).build(cnf)
-    table = conjunctions_of(columns)
+    table = dnf_table(columns)
     return lambda: conjunction_matcher(matcher).build(table)
 
 

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import combinations, pairwise, product
 
 import pytest
 from crowded import SCALARS, events, predicates, scalar_events
@@ -61,6 +61,25 @@ def test_plain_words_say_the_same_of_single_values(predicate, event):
     assert plain(predicate, single=single).holds(event) == predicate.holds(event)
 
 
+def test_sets_imply_soundly_and_nearly_all_that_they_could():
+    """Every pair of small sets and ranges, on every list of three values and null."""
+    subsets = [set(some) for n in range(4) for some in combinations((1, 2, 3), n)]
+    asked = [make(*some) for some in subsets for make in (a.isin, a.overlaps, a.superset)]
+    asked += [make(*some) for some in subsets for make in (a.subset, a.equalset)]
+    asked += [a < 2, a.between(2, 3), a.within()]
+    asked = [one for one in map(plain, asked) if isinstance(one, Predicate)]
+    lists = [list(some) for n in (1, 2, 3, 4) for some in combinations((1, 2, 3, None), n)]
+    events = [{"a": value} for value in (*lists, 1, 2, 3)]
+    held = {one: {i for i, event in enumerate(events) if one.holds(event)} for one in asked}
+    followed = implied = 0
+    for first, second in product(asked, repeat=2):
+        follows = held[first] <= held[second]
+        assert follows or not implies(first, second), (first, second)
+        followed += follows
+        implied += implies(first, second)
+    assert implied > 0.85 * followed
+
+
 def strongly_not(predicate: Predicate) -> Predicate:
     return predicate.with_polarity(Polarity.STRONGLY_EXCLUDED)
 
@@ -74,6 +93,7 @@ CHAINS = {
     "patterns see values": [a.isin("ab", "abb"), a.matches("ab+"), a.exists()],
     "sets": [a.equalset(1, 2), a.subset(1, 2), a.subset(1, 2, 3), a.overlaps(1, 2, 3), a < 9],
     "supersets": [a.equalset(1, 2), a.superset(1, 2), a.superset(2), a.isin(2, 7), a > 0],
+    "supersets share": [a.superset(1, 2), a.overlaps(2, 3), a.isin(2, 3)],
     "every list is a superset of nothing": [a.subset(1), a.superset(), a.exists()],
     "a strong denial": [strongly_not(a.isin(1, 2)), strongly_not(a.eq(1)), ~a.eq(1)],
     "a strong denial is there": [strongly_not(a > 1), a.exists()],
@@ -101,6 +121,7 @@ UNRELATED = {
     "a weak denial may be missing": (~a.eq(1), strongly_not(a.eq(1))),
     "one shared element of two": (a.overlaps(1, 9), a < 5),
     "a subset may be the other part": (a.subset(1, 9), a < 5),
+    "a subset need not have it all": (a.subset(1, 2), a.superset(1)),
     "a part need not share": (a.superset(1, 2), a.overlaps(3)),
     "a lone value in an open range": (a.eq(1), a.within(1, 2)),
 }

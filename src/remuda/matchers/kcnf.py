@@ -56,8 +56,8 @@ class CnfKIndex:
         """Index the rows; only ∈ predicates score, by the weight of their item."""
         table, flat = cnf.table, flat_rows(cnf)
         uses = np.bincount(flat.rows.items, minlength=len(table.predicates.dim))
-        keys = keys_for(table, uses, conjunctive=False)
-        posted = post(table.predicates, keys, uses, conjunctive=False)
+        keys = keys_for(table, uses, conjunctive=True)
+        posted = post(table.predicates, keys, uses, conjunctive=True)
         sizes, row_of = sizes_of_rows(cnf), satisfiable_rows(cnf)
         row_of = row_of[np.argsort(sizes[row_of], kind="stable")]
         ids = np.arange(len(row_of), dtype=np.int32)
@@ -270,17 +270,14 @@ def _satisfied(
     for i in range(begin, end):
         counters[i - begin] = -denials[row_clauses[i]]
     for at in range(n):
-        which = list_of(heads[at])
-        disjunction = disjunctions[positions[which]]
+        disjunction = disjunctions[positions[list_of(heads[at])]]
         if disjunction == -1:  # Z
             continue
-        if sizes[groups[owners[which]]] > 1 and not _agreed(
-            at, n, heads, positions, owners, groups, shares, sizes, disjunctions
-        ):
-            continue
-        if mark_of(heads[at]) & IN:
+        n_in, n_out = _merged(at, n, heads, positions, owners, groups, shares, sizes, disjunctions)
+        size = sizes[groups[owners[list_of(heads[at])]]]
+        if n_in >= size > n_out:
             counters[disjunction] = 1
-        else:
+        elif n_in == 0 and n_out >= size:
             counters[disjunction] += 1
     for i in range(end - begin):  # noqa: SIM110 - a kernel
         if counters[i] == 0:
@@ -289,7 +286,7 @@ def _satisfied(
 
 
 @kernel
-def _agreed(
+def _merged(
     at: int,
     n: int,
     heads: Longs,
@@ -299,18 +296,27 @@ def _agreed(
     shares: Ints,
     sizes: Ints,
     disjunctions: Ints,
-) -> bool:
-    """Merge the entries of one predicate: whether it is met, told at the first of them alone."""
+) -> tuple[int, int]:
+    """How many of the event's spaces say ∈ and how many ∉ of one predicate.
+
+    All its entries tell it at the first of them; the others say nothing more.
+    """
     group = groups[owners[list_of(heads[at])]]
     disjunction = disjunctions[positions[list_of(heads[at])]]
-    said = 0
+    n_in, n_out = 0, 0
     for other in range(n):
         which = list_of(heads[other])
-        if groups[owners[which]] == group and disjunctions[positions[which]] == disjunction:
-            if other < at:
-                return False
-            said += shares[owners[which]] if mark_of(heads[other]) & ALL else sizes[group]
-    return bool(said >= sizes[group])
+        if groups[owners[which]] != group or disjunctions[positions[which]] != disjunction:
+            continue
+        if other < at:
+            return 0, 0
+        mark = mark_of(heads[other])
+        said = shares[owners[which]] if mark & ALL else sizes[group]
+        if mark & IN:
+            n_in += said
+        else:
+            n_out += said
+    return n_in, n_out
 
 
 @kernel

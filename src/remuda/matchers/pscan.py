@@ -18,7 +18,7 @@ from remuda.matchers.kernels.disjunctions import (
     sizes_of_rows,
 )
 from remuda.matchers.kernels.output import grown
-from remuda.matchers.kernels.postings import Keys, event_keys, keys_for, place, post
+from remuda.matchers.kernels.postings import Keys, event_keys, keys_for, only_in, place, post
 from remuda.matchers.kernels.truth import holds, lay_out, take_away
 
 
@@ -36,8 +36,8 @@ class PScan:
         table = cnf.table
         asking = flat_rows(_asking(cnf)).rows
         uses = np.bincount(asking.items, minlength=len(table.predicates.dim))
-        keys = keys_for(table, uses, conjunctive=False)
-        posted = post(table.predicates, keys, uses, conjunctive=False)
+        keys = keys_for(table, uses, conjunctive=True)
+        posted = only_in(post(table.predicates, keys, uses, conjunctive=True))
         kept = satisfiable_rows(cnf)
         lists, _ = place(posted, asking, kept, kept, keys.n_keys)
         rows = frozen(Ragged(lists.starts, lists.items >> 2))

@@ -126,7 +126,7 @@ class PSTBloom:
         order = np.argsort(trees.lists.items[trees.lists.starts[access]], kind="stable")
         clauses, access = take_rows(clauses, order), access[order]
         slots = np.arange(len(order), dtype=np.int32)
-        forest = Forest.of(table, rule, trees, slots, access, clauses, rows[order])
+        forest = Forest.of(table, rule, trees, clauses, rows[order], slots, access)
         return cls(forest, _signatures(trees, forest, clauses, access))
 
     def match(self, events: EventBatch) -> Hits:

@@ -16,7 +16,7 @@ from remuda.matchers.kernels.access import Selectivity
 from remuda.matchers.kernels.lists import Lists
 from remuda.matchers.kernels.needs import Words, bits_of_dims, needs_of
 from remuda.matchers.kernels.nodes import Nodes, hung, lists_of, narrow, nodes_of
-from remuda.matchers.kernels.records import Records, predicates_of
+from remuda.matchers.kernels.records import Records, predicates_of, taken
 from remuda.matchers.pstree import PSTree
 
 
@@ -45,15 +45,15 @@ class Forest:
         table: ClauseTable,
         rule: Selectivity,
         trees: Trees,
-        slots: Ints,
-        access: Ints,
         clauses: Ragged,
         rows: Ints,
+        slots: Ints,
+        access: Ints,
     ) -> Self:
-        """All clauses in their order; some slots are hung in lists by their access predicates."""
+        """The clauses in slots in their order, some slots listed by their access predicates."""
         dim_bits = bits_of_dims(table)
-        lists = hung(slots, access, trees.lists, trees.n_lists)
         needs = needs_of(clauses, table.predicates, dim_bits)
+        lists = hung(slots, access, trees.lists, trees.n_lists)
         return cls(
             trees.nodes,
             frozen(table.dim_of_space()),
@@ -86,11 +86,16 @@ class Forest:
     def clause(self, literals: Sequence[Literal]) -> Predicates:
         """The predicates of a clause, the most selective one first."""
         predicates = predicates_of(literals, self.nodes.space_starts)
-        order = np.argsort(self.selectivity.ranks(predicates), kind="stable")
-        return predicates_of([literals[i] for i in order], self.nodes.space_starts)
+        ranks = self.selectivity.ranks(predicates)
+        return taken(predicates, np.argsort(ranks, kind="stable"))
 
     def is_narrow(self, predicates: Predicates) -> Bools:
         return narrow(predicates, self.nodes.space_starts)
+
+    def needs(self, predicates: Predicates) -> np.uint64:
+        """What a clause of these predicates needs."""
+        dims = predicates.dim[~predicates.on_missing]
+        return np.bitwise_or.reduce(self.dim_bits[dims], initial=np.uint64(0))
 
     def plant(self, predicates: Predicates, which: int, others: OnLeaves) -> list[int]:
         """Insert a predicate into its tree; the leaves that it covers."""
@@ -119,9 +124,8 @@ class Forest:
 
     def hang(self, slot: int, predicates: Predicates) -> None:
         """Add the clause in a slot to the lists that its first predicate leads from."""
-        needs = np.bitwise_or.reduce(self.dim_bits[predicates.dim[~predicates.on_missing]])
         for at in self._lists(predicates):
-            self.lists.add(at, slot, needs)
+            self.lists.add(at, slot, self.needs(predicates))
 
     def unhang(self, slot: int, predicates: Predicates) -> None:
         """Undo `hang`."""

@@ -3,12 +3,12 @@
 A 2-dim predicate space is a leaf of one dimension's PS-Tree and one of another's, the lower
 dimension first. A clause with two access predicates is listed in every such space that these
 cover; the trees have no other predicates. An event looks up all pairs of its leaves. Clauses with
-one access predicate, or with predicates that cover too many pairs, are listed as in PSTBloom.
+fewer access predicates, or with ones that cover too many pairs, are listed as in PSTBloom.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -21,9 +21,10 @@ from remuda.jit import kernel
 from remuda.matchers.contract import Hits, Literal
 from remuda.matchers.kernels.access import Selectivity, most_selective_first, selectivity
 from remuda.matchers.kernels.bits import prefetch
+from remuda.matchers.kernels.growth import thawed
 from remuda.matchers.kernels.hashing import NO_KEY, HashTable, hashed
 from remuda.matchers.kernels.lists import Lists
-from remuda.matchers.kernels.needs import Words, lacking
+from remuda.matchers.kernels.needs import Words, lacking, needs_of
 from remuda.matchers.kernels.nodes import MOST_MET, each_once, meet, narrow
 from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.records import (
@@ -32,32 +33,419 @@ from remuda.matchers.kernels.records import (
     arrive,
     bits_hold,
     leave,
+    taken,
 )
 from remuda.matchers.pstforest import Forest, Trees, access_predicates, has_access
 
-_MOST_PAIRS = 64  # of spaces that two access predicates may cover
-_HALF = 32
+_MOST_PAIRS = 64  # of leaves, that two access predicates may cover
+_LEAF = 32  # a pair is the first leaf shifted by this, and the second
 _ONE = np.uint64(1)
 
 
 @dataclass(slots=True)
 class PairLists:
-    """The clauses of each 2-dim predicate space.
+    """The clauses of each 2-dim predicate space, in the list whose number the hash table has.
 
-    `numbers` has the list of each pair of leaves. What only changes need is made for the first:
-    the pair of each list, and the lists that each leaf takes part in.
+    What only changes need is made for the first of them: the pair of leaves of each list, and the
+    numbers of the lists that each leaf takes part in.
     """
 
     numbers: HashTable
     lists: Lists  # of slots, and of what their clauses need
+    n_lists: int
     pairs: Longs | None = None
-    of_leaf: Lists | None = None
+    by_leaf: Lists | None = None
 
     @classmethod
     def of(cls, pairs: Longs, slots: Ints, needs: Words) -> PairLists:
-        """From pairs of leaves, with a slot in each and what its clause needs."""
+        """A list for each distinct pair, of the slots that come with it."""
         order = np.argsort(pairs, kind="stable")
         pairs, slots = pairs[order], slots[order]
         begins = np.flatnonzero(np.diff(pairs, prepend=NO_KEY))
         numbers = HashTable.of(pairs[begins], np.arange(len(begins), dtype=np.int32))
-        return cls(numbers, Lists.of(np.append(begins, len(pairs)), slots, needs[slots]))
+        lists = Lists.of(np.append(begins, len(pairs)), slots, needs[slots])
+        return cls(numbers, lists, len(begins))
+
+    @property
+    def arrays(self) -> tuple[NDArray[Any], ...]:
+        """What kernels read."""
+        return (*self.numbers.arrays, *self.lists.arrays)
+
+    @property
+    def nbytes(self) -> int:
+        changing = (part.nbytes for part in (self.pairs, self.by_leaf) if part is not None)
+        return self.numbers.nbytes + self.lists.nbytes + sum(changing)
+
+    def add(self, pair: int, slot: int, needs: np.uint64) -> None:
+        if pair not in self.numbers:
+            self._open(pair)
+        self.lists.add(self.numbers[pair], slot, needs)
+
+    def remove(self, pair: int, slot: int) -> None:
+        number = self.numbers[pair]
+        self.lists.remove(number, slot)
+        if len(self.lists.items(number)) == 0:
+            self._close(pair, number)
+
+    def copy(self, source: int, target: int) -> None:
+        """Copy the lists of one leaf to another, the pairs being of the new leaf then."""
+        pairs, by_leaf = self._changing()
+        for number in by_leaf.items(source).tolist():
+            first, second = divmod(int(pairs[number]), 1 << _LEAF)
+            pair = _pair(target, second) if first == source else _pair(first, target)
+            self.lists.copy(number, self._open(pair))
+
+    def clear(self, leaf: int) -> None:
+        """Drop the lists of a leaf."""
+        pairs, by_leaf = self._changing()
+        for number in by_leaf.items(leaf).tolist():
+            self._close(int(pairs[number]), number)
+
+    def _open(self, pair: int) -> int:
+        pairs, by_leaf = self._changing()
+        number, self.n_lists = self.n_lists, self.n_lists + 1
+        self.pairs = thawed(pairs, self.n_lists)
+        self.pairs[number] = pair
+        self.numbers[pair] = number
+        for leaf in divmod(pair, 1 << _LEAF):
+            by_leaf.add(leaf, number)
+        return number
+
+    def _close(self, pair: int, number: int) -> None:
+        _, by_leaf = self._changing()
+        self.lists.clear(number)
+        del self.numbers[pair]
+        for leaf in divmod(pair, 1 << _LEAF):
+            by_leaf.remove(leaf, number)
+
+    def _changing(self) -> tuple[Longs, Lists]:
+        if self.pairs is None or self.by_leaf is None:
+            used = self.numbers.keys != NO_KEY
+            self.pairs = np.empty(self.n_lists, np.int64)
+            self.pairs[self.numbers.values[used]] = self.numbers.keys[used]
+            leaves = np.concatenate((self.pairs >> _LEAF, self.pairs & ((1 << _LEAF) - 1)))
+            numbers = np.tile(np.arange(self.n_lists, dtype=np.int32), 2)
+            order = np.argsort(leaves, kind="stable")
+            self.by_leaf = Lists.of(starts_of(np.bincount(leaves)), numbers[order])
+        return self.pairs, self.by_leaf
+
+
+@dataclass(slots=True)
+class PSTHash:
+    """Clauses listed in 2-dim predicate spaces by two access predicates each."""
+
+    forest: Forest
+    pairs: PairLists
+
+    @classmethod
+    def build(cls, table: ClauseTable, seen: Longs | None = None) -> Self:
+        """From a table and, if known, how many events of a sample were seen in each space."""
+        rule = selectivity(table, narrow(table.predicates, table.space_starts), seen)
+        return cls._build(table, np.arange(table.n_clauses, dtype=np.int32), rule)
+
+    @classmethod
+    def _build(cls, table: ClauseTable, rows: Ints, rule: Selectivity) -> Self:
+        predicates = table.predicates
+        is_narrow = narrow(predicates, table.space_starts)
+        clauses = most_selective_first(table.clauses, rule.ranks(predicates))
+        clauses, is_paired = _paired(clauses, predicates, is_narrow)
+        first, second = access_predicates(clauses, predicates), _seconds(clauses, is_paired)
+        uses = np.bincount(np.append(first, second[is_paired]), minlength=len(is_narrow) + 1)
+        trees = Trees.of(table, is_narrow, uses[:-1])
+        # the clauses of a pair lie together, so that candidates are read one after the other
+        node = trees.lists.items[trees.lists.starts[:-1]]
+        order = np.lexsort((np.where(is_paired, node[second], 0), node[first]))
+        clauses, rows, is_paired = take_rows(clauses, order), rows[order], is_paired[order]
+        first, second = first[order], second[order]
+        slots, paired = (np.flatnonzero(kind).astype(np.int32) for kind in (~is_paired, is_paired))
+        forest = Forest.of(table, rule, trees, clauses, rows, slots, first[slots])
+        listed = _in_pairs(
+            paired, first, second, predicates.dim, *trees.lists, trees.nodes.first_leaf
+        )
+        return cls(forest, PairLists.of(*listed, needs_of(clauses, predicates, forest.dim_bits)))
+
+    def match(self, events: EventBatch) -> Hits:
+        """MatchEvent."""
+        counter = frozen(self.forest.tree.counter)
+        return Hits(
+            *_match(events.starts, events.spaces, *self.forest.arrays, counter, *self.pairs.arrays)
+        )
+
+    def insert(self, row: int, clause: Sequence[Literal]) -> None:
+        """InsertSubscription."""
+        forest = self.forest
+        predicates, n_access = _access(forest, forest.clause(clause))
+        slot = forest.records.add(row, predicates, forest.is_narrow(predicates))
+        leaves = [forest.plant(predicates, i, self.pairs) for i in range(n_access)]
+        if n_access == 2:
+            for pair in _pairs(predicates, leaves):
+                self.pairs.add(pair, slot, forest.needs(predicates))
+        else:
+            forest.hang(slot, predicates)
+        self._settle()
+
+    def delete(self, row: int) -> None:
+        forest = self.forest
+        slot = forest.records.remove(row)
+        predicates, n_access = _access(forest, forest.records.clause(slot))
+        if n_access == 2:
+            leaves = [forest.covered(predicates, i) for i in range(2)]
+            for pair in _pairs(predicates, leaves):
+                self.pairs.remove(pair, slot)
+        else:
+            forest.unhang(slot, predicates)
+        for i in range(n_access):
+            forest.uproot(predicates, i, self.pairs)
+        self._settle()
+
+    @property
+    def nbytes(self) -> int:
+        return self.forest.nbytes + self.pairs.nbytes
+
+    def _settle(self) -> None:
+        """After many changes, arrange everything anew."""
+        if self.forest.records.is_stale:
+            fresh = self._build(*self.forest.table(), self.forest.selectivity)
+            self.forest, self.pairs = fresh.forest, fresh.pairs
+
+
+def _access(forest: Forest, predicates: Predicates) -> tuple[Predicates, int]:
+    """The predicates of a clause, those that its trees have first, and how many these are."""
+    is_narrow = forest.is_narrow(predicates)
+    n = len(is_narrow)
+    clause = Ragged(np.array([0, n], np.int64), np.arange(n, dtype=np.int32))
+    paired, is_paired = _paired(frozen(clause), predicates, is_narrow)
+    if is_paired[0]:
+        return taken(predicates, paired.items), 2
+    return predicates, int(has_access(predicates) and is_narrow[0])
+
+
+def _pairs(predicates: Predicates, leaves: list[list[int]]) -> list[int]:
+    """The 2-dim predicate spaces of two access predicates that cover these leaves."""
+    first, second = leaves if predicates.dim[0] < predicates.dim[1] else leaves[::-1]
+    return [_pair(a, b) for a in first for b in second]
+
+
+def _pair(first: int, second: int) -> int:
+    return first << _LEAF | second
+
+
+def _paired(clauses: Ragged, predicates: Predicates, is_narrow: Bools) -> tuple[Ragged, Bools]:
+    """The clauses with their second access predicate moved up, and which ones have one."""
+    usable = is_narrow & ~predicates.on_missing
+    items, is_paired = _move_up(*clauses, usable, predicates.n_accepted)
+    return Ragged(clauses.starts, items), is_paired
+
+
+def _seconds(clauses: Ragged, is_paired: Bools) -> Ints:
+    """The second predicate of the clauses that are paired."""
+    second = np.zeros(len(is_paired), np.int32)
+    second[is_paired] = clauses.items[clauses.starts[:-1][is_paired] + 1]
+    return second
+
+
+@kernel
+def _move_up(starts: Longs, items: Ints, usable: Bools, n_accepted: Longs) -> tuple[Ints, Bools]:
+    items, is_paired = items.copy(), np.zeros(len(starts) - 1, np.bool_)
+    for clause in range(len(starts) - 1):
+        begin, end = starts[clause], starts[clause + 1]
+        if begin == end or not usable[items[begin]]:
+            continue
+        most = _MOST_PAIRS // max(n_accepted[items[begin]], 1)
+        for i in range(begin + 1, end):
+            item = items[i]
+            if usable[item] and n_accepted[item] <= most:
+                for j in range(i, begin + 1, -1):
+                    items[j] = items[j - 1]
+                items[begin + 1] = item
+                is_paired[clause] = True
+                break
+    return items, is_paired
+
+
+@kernel
+def _in_pairs(
+    paired: Ints,
+    first: Ints,
+    second: Ints,
+    dims: Ints,
+    list_starts: Longs,
+    lists: Ints,
+    first_leaf: int,
+) -> tuple[Longs, Ints]:
+    """The pairs of leaves that the access predicates of each slot cover, and the slots."""
+    n = 0
+    for slot in paired:
+        a, b = first[slot], second[slot]
+        n += (list_starts[a + 1] - list_starts[a]) * (list_starts[b + 1] - list_starts[b])
+    pairs, slots = np.empty(n, np.int64), np.empty(n, np.int32)
+    n = 0
+    for slot in paired:
+        a, b = first[slot], second[slot]
+        if dims[a] > dims[b]:
+            a, b = b, a
+        for i in range(list_starts[a], list_starts[a + 1]):
+            for j in range(list_starts[b], list_starts[b + 1]):
+                pairs[n] = np.int64(lists[i] - first_leaf) << _LEAF | (lists[j] - first_leaf)
+                slots[n] = slot
+                n += 1
+    return pairs, slots
+
+
+@kernel
+def _look_up(
+    spaces: Ints,
+    begin: int,
+    end: int,
+    dim_of_space: Ints,
+    leaf_of: Ints,
+    counter: Ints,
+    keys: Longs,
+    values: Ints,
+    leaves: Ints,
+    dims: Ints,
+    pairs: Longs,
+    places: Longs,
+    numbers: Ints,
+) -> int:
+    """Note the lists of the pairs of leaves that an event is in; return how many they are."""
+    n_leaves = 0
+    for i in range(begin, end):
+        leaf = leaf_of[spaces[i]]
+        if counter[leaf] > 0 and (n_leaves == 0 or leaves[n_leaves - 1] != leaf):
+            leaves[n_leaves], dims[n_leaves] = leaf, dim_of_space[spaces[i]]
+            n_leaves += 1
+    n = 0
+    for i in range(n_leaves):
+        for j in range(i + 1, n_leaves):
+            if dims[i] != dims[j]:
+                pairs[n] = np.int64(leaves[i]) << _LEAF | leaves[j]
+                places[n] = hashed(pairs[n], len(keys))
+                prefetch(keys, np.uint64(places[n]))
+                n += 1
+    n_found = 0
+    for i in range(n):
+        at = places[i]
+        while keys[at] != pairs[i] and keys[at] != NO_KEY:
+            at = (at + 1) & (len(keys) - 1)
+        if keys[at] == pairs[i]:
+            numbers[n_found] = values[at]
+            n_found += 1
+    return n_found
+
+
+@kernel
+def _verify(
+    at: int,
+    last: int,
+    slots: Ints,
+    needs: Words,
+    lacks: np.uint64,
+    n_known: int,
+    row_of: Ints,
+    literal_starts: Longs,
+    literals: Words,
+    span_lo: Ints,
+    span_hi: Ints,
+    where: Ints,
+    spaces: Ints,
+    begin: int,
+    end: int,
+    dim_of_space: Ints,
+    rows: Ints,
+    n: int,
+) -> int:
+    """Add the rows of the candidates of a list that hold, the first predicates being known to."""
+    for i in range(np.uint64(at), np.uint64(last)):
+        if needs[i] & lacks != 0:
+            continue
+        slot = np.uint64(slots[i])
+        first = np.uint64(literal_starts[slot]) + np.uint64(n_known)
+        beyond = np.uint64(literal_starts[slot + _ONE])
+        undecided = bits_hold(first, beyond, literals, where)
+        if undecided == beyond or (
+            undecided != REFUSED
+            and all_hold(
+                undecided, beyond, literals, span_lo, span_hi,
+                where, spaces, begin, end, dim_of_space,
+            )
+        ):  # fmt: skip
+            rows[n] = row_of[slot]
+            n += 1
+    return n
+
+
+@kernel
+def _match(
+    event_starts: Longs,
+    spaces: Ints,
+    dim_of_space: Ints,
+    dim_bits: Words,
+    space_starts: Ints,
+    block_starts: Ints,
+    leaf_of: Ints,
+    begins: Longs,
+    ends: Longs,
+    slots: Ints,
+    needs: Words,
+    row_of: Ints,
+    literal_starts: Longs,
+    literals: Words,
+    span_lo: Ints,
+    span_hi: Ints,
+    counter: Ints,
+    keys: Longs,
+    values: Ints,
+    pair_begins: Longs,
+    pair_ends: Longs,
+    pair_slots: Ints,
+    pair_needs: Words,
+) -> tuple[Longs, Ints, int]:
+    n_events = len(event_starts) - 1
+    starts = np.zeros(n_events + 1, np.int64)
+    rows = np.empty(1024, np.int32)
+    longest = 0
+    for event in range(n_events):
+        longest = max(longest, event_starts[event + 1] - event_starts[event])
+    met, where = np.empty(1 + MOST_MET * longest, np.int32), np.zeros(len(dim_bits), np.int32)
+    leaves, dims = np.empty(longest, np.int32), np.empty(longest, np.int32)
+    n_pairs = longest * (longest - 1) // 2
+    pairs, places = np.empty(n_pairs, np.int64), np.empty(n_pairs, np.int64)
+    numbers = np.empty(n_pairs, np.int32)
+    n, n_candidates = 0, 0
+    for event in range(n_events):
+        begin, end = event_starts[event], event_starts[event + 1]
+        has_several = arrive(spaces, begin, end, dim_of_space, where)
+        lacks = lacking(spaces, begin, end, dim_of_space, dim_bits)
+        n_found = _look_up(
+            spaces, begin, end, dim_of_space, leaf_of, counter, keys, values,
+            leaves, dims, pairs, places, numbers,
+        )  # fmt: skip
+        for k in range(n_found):
+            at, last = pair_begins[numbers[k]], pair_ends[numbers[k]]
+            n_candidates += last - at
+            if n + last - at > len(rows):
+                rows = grown(rows, n + last - at)
+            # the access predicates hold for all that a pair lists, unless they are of a list
+            n = _verify(
+                at, last, pair_slots, pair_needs, lacks, 0 if has_several else 2,
+                row_of, literal_starts, literals, span_lo, span_hi,
+                where, spaces, begin, end, dim_of_space, rows, n,
+            )  # fmt: skip
+        n_met = meet(spaces, begin, end, dim_of_space, space_starts, block_starts, leaf_of, met)
+        for k in range(n_met):
+            which = met[k] if met[k] >= 0 else ~met[k]
+            at, last = begins[which], ends[which]
+            n_candidates += last - at
+            if n + last - at > len(rows):
+                rows = grown(rows, n + last - at)
+            n = _verify(
+                at, last, slots, needs, lacks, 1 if met[k] >= 0 and not has_several else 0,
+                row_of, literal_starts, literals, span_lo, span_hi,
+                where, spaces, begin, end, dim_of_space, rows, n,
+            )  # fmt: skip
+        leave(spaces, begin, end, dim_of_space, where)
+        if has_several:
+            n = each_once(rows, starts[event], n)
+        starts[event + 1] = n
+    return starts, rows[:n].copy(), n_candidates

@@ -121,9 +121,10 @@ def _match_be_tree(
         left = grown(left, n_left + c_nodes[c, SIZE])
         before = n_left
         e = c_nodes[c, FIRST]
-        for e in range(e, e + c_nodes[c, SIZE]):
+        while e != NONE:
             left[n_left] = e
             n_left += (expressions[e, NEEDS] & absent | expressions[e, NEEDS_TOO] & absent_too) == 0
+            e = expressions[e, NEXT]
         n_met += c_nodes[c, SIZE]
         feedback[c, LOST] += c_nodes[c, SIZE] - (n_left - before)
         stack = grown(stack, n_stack + len(attrs) + 2)

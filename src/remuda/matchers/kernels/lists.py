@@ -41,6 +41,12 @@ class Lists:
     def nbytes(self) -> int:
         return sum(array.nbytes for array in (self.begins, self.ends, self.limits, *self.columns))
 
+    def items(self, at: int) -> NDArray[Any]:
+        """What the first column has in a list."""
+        if at >= len(self.begins):  # a list that was never written
+            return self.columns[0][:0]
+        return self.columns[0][self.begins[at] : self.ends[at]]
+
     def add(self, at: int, *entry: Any) -> None:
         """Append an entry, which has a value for each column, to a list."""
         self._thaw(at)

@@ -123,6 +123,13 @@ def post(predicates: Predicates, keys: Keys, uses: Longs, *, conjunctive: bool) 
     return Posted(*_post(uses, *predicates, *_levels(keys), conjunctive))
 
 
+def only_in(posted: Posted) -> Posted:
+    """The ∈ entries alone: one of them is met whenever the predicate holds on what is present."""
+    kept = posted.marks & IN != 0
+    starts = np.append(0, np.cumsum(kept))[posted.starts]
+    return Posted(starts, posted.keys[kept], posted.marks[kept])
+
+
 def place(
     posted: Posted,
     rows: Ragged,

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of
+from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of, take_rows
 from remuda.encoding.table import Predicates
 from remuda.jit import kernel
 from remuda.matchers.contract import Literal
@@ -154,6 +154,16 @@ def predicates_of(clause: Sequence[Literal], space_starts: Ints) -> Predicates:
             starts_of([len(literal.spans) for literal in clause]).astype(np.int32),
             *np.ascontiguousarray(spans.reshape(-1, 2).T),
         )
+    )
+
+
+def taken(predicates: Predicates, which: NDArray[Any]) -> Predicates:
+    """Some of the predicates, in this order."""
+    lo = take_rows(Ragged(predicates.span_starts.astype(np.int64), predicates.span_lo), which)
+    hi = take_rows(Ragged(predicates.span_starts.astype(np.int64), predicates.span_hi), which)
+    dim, on_missing, every = (column[which] for column in predicates[:3])
+    return frozen(
+        Predicates(dim, on_missing, every, lo.starts.astype(np.int32), lo.items, hi.items)
     )
 
 
