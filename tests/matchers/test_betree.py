@@ -18,12 +18,12 @@ from remuda.matchers.betree.pools import (
     COUNT,
     EMPTY,
     END,
+    EXPRESSIONS,
     FIRST,
     FREE_C_NODES,
     FREE_EXPRESSIONS,
     FREE_P_NODES,
     FREE_WORDS,
-    EXPRESSIONS,
     LEFT,
     LIMBO,
     MAX,
@@ -217,7 +217,7 @@ def test_insertions_and_deletions_keep_the_invariants(seed: int, max_cap: int) -
     sparse = iter((1000 + rng.permutation(100_000)).tolist())
     for step in range(800):
         grows = rng.random() < (0.8 if step < 400 else 0.2)  # first up, then down
-        if grows and waiting or not clauses:
+        if (grows and waiting) or not clauses:
             row, clause = next(sparse), waiting.pop()
             tree.insert(row, clause)
             clauses[row] = clause
@@ -296,8 +296,7 @@ def test_the_papers_insertion_example() -> None:
     insert(9, a=(4, 5), b=(5, 9))  # now it is no leaf bucket: partitioned, [b]
     assert list(p_directory(tree, top)) == [b]
     assert l_node(tree, top) == []
-    check_bucket_of_b = top_bucket(tree, top, b)  # four of them: cut at once
-    assert l_node(tree, check_bucket_of_b) == [4]
+    assert l_node(tree, top_bucket(tree, top, b)) == [4]  # all four have it: cut at once
     assert rows_of(tree.match(event(tree, d0=5, d1=5))) == [[4, 9]]
 
 
@@ -323,3 +322,106 @@ def test_the_papers_mobile_shopper() -> None:
         assert rows_of(tree.match(event(tree, **(item | change)))) == [[]], change
     del item["d4"]  # no format at all: the paper's negation is the strong one
     assert rows_of(tree.match(event(tree, **item))) == [[]]
+
+
+def test_nodes_that_events_find_useless_are_recycled() -> None:
+    common, rare = 0, list(range(1, 21))
+    tree = empty_tree([2] * 21, max_cap=4)
+    clauses = {
+        row: [between(tree, common, 0, 1), between(tree, rare[row % 20], 0, 0)] for row in range(40)
+    }
+    for row, clause in clauses.items():
+        tree.insert(row, clause)
+    assert list(p_directory(tree, ROOT)) == [common]  # no other attribute has three expressions
+    for row in range(40, 100):
+        clauses[row] = [between(tree, rare[row % 20], 1, 1)]
+        tree.insert(row, clauses[row])  # now they have, yet the first forty stay where they are
+    batch = event(tree, d0=0, d1=0)
+    assert tree.match(batch).candidates >= 40
+    check_invariants(tree, clauses)
+    for _ in range(60):
+        tree.match(batch)
+    assert tree.adjust() == 40
+    assert common not in p_directory(tree, ROOT)
+    assert tree.match(batch).candidates < 10
+    assert rows_of(tree.match(batch)) == [[0, 20]]
+    check_invariants(tree, clauses)
+
+
+def test_insertion_alone_recycles_what_lies_on_its_way() -> None:
+    tree = empty_tree([2] * 30, max_cap=4)
+    for row in range(25):
+        tree.insert(row, [between(tree, 0, 0, 1), between(tree, 1 + row, 0, 0)])
+    for _ in range(100):
+        tree.match(event(tree, d0=1, d1=1))
+    tree.insert(25, [between(tree, 0, 0, 1), between(tree, 26, 0, 0)])
+    assert p_directory(tree, ROOT) == {}  # an attribute that all events have partitions nothing
+    assert len(l_node(tree, ROOT)) == 26
+
+
+def test_feedback_guides_the_next_partition() -> None:
+    everywhere, selective = 0, 1
+    tree = empty_tree([10, 10], max_cap=4)
+    for _ in range(10):
+        tree.match(event(tree, d0=3))
+    for row in range(5):
+        tree.insert(row, [between(tree, everywhere, 0, 8), between(tree, selective, row, row)])
+    assert list(p_directory(tree, ROOT)) == [selective]
+
+
+@pytest.mark.parametrize("row", [-1, 2**31])
+def test_a_row_that_does_not_fit_is_refused(row: int) -> None:
+    with pytest.raises(ValueError, match=f"row {row} is not between 0 and 2147483647"):
+        empty_tree([3]).insert(row, [])
+
+
+def test_a_row_is_taken_once() -> None:
+    tree = empty_tree([3])
+    tree.insert(5, [])
+    with pytest.raises(ValueError, match="row 5 is taken"):
+        tree.insert(5, [])
+    tree.delete(5)
+    with pytest.raises(KeyError, match="no expression has the row 5"):
+        tree.delete(5)
+    assert len(tree) == 0
+
+
+@pytest.mark.parametrize(
+    ("clause", "reason"),
+    [
+        ([Literal(2, False, False, ())], "there is no dimension 2"),
+        ([Literal(0, False, False, ())] * 2, "a dimension occurs twice"),
+        ([Literal(1, False, False, ((4, 6),))], "the spans do not ascend within 5 to 9"),
+        ([Literal(0, False, False, ((2, 3), (1, 2)))], "the spans do not ascend within 1 to 4"),
+    ],
+)
+def test_what_is_no_clause_over_these_spaces_is_refused(clause: list[Literal], reason: str) -> None:
+    tree = empty_tree([3, 4])
+    with pytest.raises(ValueError, match=reason):
+        tree.insert(0, clause)
+    assert len(tree) == 0
+
+
+def test_a_read_only_tree_matches_and_can_still_be_changed() -> None:
+    case = random_case(4, n_clauses=300)
+    built = BETree.build(case.table, max_cap=5)
+    frozen(built.pools)
+    tree = BETree(built.space_starts, built.dim_of_space, built.pools, 5, 3)
+    assert rows_of(tree.match(case.events)) == case.expected()
+    tree.delete(0)
+    tree.insert(0, case.clauses[0])
+    check_invariants(tree, dict(enumerate(case.clauses)))
+    assert rows_of(tree.match(case.events)) == case.expected()
+
+
+def test_a_wide_domain_costs_no_more_than_its_expressions() -> None:
+    rng = np.random.default_rng(0)
+    tree = empty_tree([100_000, 100_000])
+    spans = np.sort(rng.integers(1, 100_001, (2000, 2)), axis=1)
+    for row, (lo, hi) in enumerate(spans.tolist()):
+        tree.insert(row, [Literal(0, False, False, ((lo, hi + 1),))])
+    assert len(tree.pools.c_nodes) < 2000
+    space = 54_321
+    found = tree.match(EventBatch(np.array([0, 1], np.int64), np.array([space], np.int32)))
+    inside = (spans[:, 0] <= space) & (space <= spans[:, 1])
+    assert rows_of(found) == [np.flatnonzero(inside).tolist()]

@@ -44,6 +44,8 @@ def demo(
     for campaign in campaigns[:3]:
         console.print(f"  [dim]{campaign.id}[/]  {campaign.to_text()}", soft_wrap=True)
     console.print()
+    with _step(console, "compiling the kernels (kept for the next time)"):
+        Index.build(campaigns[:100]).match_many(visits.slice(0, 100))
     with _step(console, "building the index"):
         index = Index.build(campaigns)
     with _step(console, "matching every visit with every campaign") as took:

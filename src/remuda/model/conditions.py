@@ -253,7 +253,7 @@ def _by_key(values: Iterable[Any]) -> dict[Hashable, Any]:
         if kind is str or kind is int:  # the common case: its own key, and always comparable
             found[value] = value
         else:
-            found[key(checked(value))] = value
+            found[key(value)] = checked(value)
     return found
 
 

@@ -120,7 +120,7 @@ def checked(value: Any) -> Any:
         raise InvalidCriterion("NaN equals nothing, so it is no value to compare with")
     if type(key(value)) is object:
         raise InvalidCriterion(f"a value of type {type(value).__name__} cannot be compared")
-    return value
+    return value if isinstance(value, list | tuple | Mapping) else tidy(value)
 
 
 def _foreign(value: Any) -> Any:

@@ -6,6 +6,7 @@ line or two. What is freed is chained for reuse.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -59,10 +60,9 @@ class Pools(NamedTuple):
     state: Longs
 
 
-def empty_pools(
-    n_words: int, n_expressions: int, n_c_nodes: int, n_p_nodes: int, presence: Longs
-) -> Pools:
-    """Pools with room for so many."""
+def empty_pools(sizes: Sequence[int], presence: Longs) -> Pools:
+    """Pools with room for so many words, expressions, c_nodes and p_nodes."""
+    n_words, n_expressions, n_c_nodes, n_p_nodes = sizes
     state = np.zeros(13, np.int64)
     state[[E_FREE, C_FREE, P_FREE, OVERFLOWED, LIMBO]] = NONE
     return Pools(
@@ -208,8 +208,8 @@ def _unlink(heads: Ints, head: int, rows: Ints, link: int, row: int) -> None:
 @kernel
 def _p_head(p_heads: Ints, c: int, attr: int) -> int:
     """Where the p_nodes of this key begin."""
-    mixed = c * 0x9E3779B1 + attr * 0x85EBCA77
-    return (mixed ^ (mixed >> 15)) & (len(p_heads) - 1)
+    mixed = np.int64(c) * 0x9E3779B1 + np.int64(attr) * 0x85EBCA77
+    return (mixed ^ (mixed >> 15)) & (len(p_heads) - 1)  # type: ignore[return-value]
 
 
 @kernel

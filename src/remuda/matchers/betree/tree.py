@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,12 +43,10 @@ from remuda.matchers.betree.records import predicates_of, records_of
 from remuda.matchers.betree.upkeep import adjust, delete, tick
 from remuda.matchers.contract import Hits, Literal
 
-MAX_CAP = 20
+MAX_CAP = 50  # more than the paper's 5 to 20: an l_node's signatures are scanned fast
 MIN_SIZE = 3
 WASTE = 10  # the pools are compacted when more than one in so many of their entries are free
 LIMIT = np.iinfo(np.int32).max
-
-Pool = TypeVar("Pool", bound=NDArray[Any])
 
 
 @dataclass(slots=True)
@@ -73,12 +71,11 @@ class BETree:
     @classmethod
     def build(cls, table: ClauseTable, *, max_cap: int = MAX_CAP, min_size: int = MIN_SIZE) -> Self:
         """All clauses at once (the paper's BE-B): the root is cut by what is known of all."""
-        records = records_of(table)
-        presence = np.zeros(table.n_dims + 1, np.int64)
-        pools = empty_pools(len(records.words), table.n_clauses, 64, 64, presence)
+        pools = empty_pools([0, 0, 0, 0], np.zeros(table.n_dims + 1, np.int64))
         tree = cls(table.space_starts, frozen(table.dim_of_space()), pools, max_cap, min_size)
-        pools.words[:] = records.words
-        _fill_root(pools, records.starts, records.needs, max_cap)
+        records = records_of(table)
+        tree._make_room(table.n_clauses, len(records.words))
+        _fill_root(tree.pools, *records, max_cap)
         tree._settle()
         tree._compact()
         return tree
@@ -137,11 +134,9 @@ class BETree:
         return sum(pool.nbytes for pool in self.pools) + self.dim_of_space.nbytes
 
     def _find(self, row: int) -> int:
-        return int(
-            find_row(
-                row, frozen(self.pools.expressions.view()), frozen(self.pools.row_heads.view())
-            )
-        )
+        """The row's expression, or NONE."""
+        expressions, row_heads = self.pools.expressions.view(), self.pools.row_heads.view()
+        return int(find_row(row, frozen(expressions), frozen(row_heads)))
 
     def _tick(self, e: int) -> None:
         """Count a change on the expression's path, and recycle there what is due."""
@@ -182,17 +177,17 @@ class BETree:
     def _compact(self) -> None:
         """Write the tree anew, without gaps."""
         live = self.pools.state[:4] - self.pools.state[4:8]
-        smaller = empty_pools(*live.tolist(), self.pools.presence)
+        smaller = empty_pools(live.tolist(), self.pools.presence)
         compact(self.pools, smaller)
         self.pools = smaller
 
     def _thaw(self) -> None:
         """Own the pools before they are changed; they may be a read-only file."""
         if not self.pools.words.flags.writeable:
-            self.pools = Pools(*(np.array(pool) for pool in self.pools))
+            self.pools = Pools._make(pool.copy() for pool in self.pools)
 
 
-def _roomier(pool: Pool, needed: int) -> Pool:
+def _roomier(pool: NDArray[Any], needed: int) -> NDArray[Any]:
     """The pool with room for `needed` entries; an eighth more than it had, where it must grow."""
     if needed <= len(pool):
         return pool
@@ -216,14 +211,15 @@ def _check(clause: Sequence[Literal], space_starts: Ints) -> None:
 
 
 @kernel
-def _fill_root(pools: Pools, starts: Longs, needs: Ints, max_cap: int) -> None:
-    """Put all records, under their numbers, into the root's l_node, which may overflow."""
+def _fill_root(pools: Pools, starts: Longs, words: Ints, needs: Ints, max_cap: int) -> None:
+    """Make the root, and put all records, under their numbers, into its l_node."""
+    pools.words[: len(words)] = words
+    pools.state[WORDS] = len(words)
     new_c_node(pools, NONE, NONE, 0, 0, max_cap)
     for row in range(len(starts) - 1):
         length = starts[row + 1] - starts[row]
         put(pools, new_expression(pools, row, starts[row], length, needs[row]), ROOT)
     pools.c_nodes[ROOT, COUNT] = pools.c_nodes[ROOT, SIZE]
-    pools.state[WORDS] = starts[-1]
     queue(pools, ROOT)
 
 
@@ -235,4 +231,4 @@ def _append(pools: Pools, row: int, record: Ints, needs: Ints) -> int:
     pools.state[WORDS] += len(record)
     e = new_expression(pools, row, at, len(record), needs)
     to_limbo(pools, e)
-    return e
+    return e  # type: ignore[no-any-return]
