@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remuda.cli.demo import _campaign, _visits
+from remuda.cli.demo import draw_day
 from remuda.index.index import Index
 from remuda.language.criterion import Criterion
 from remuda.matchers.contract import NAMES
@@ -38,9 +38,7 @@ def test_finds_exactly_what_plain_evaluation_finds(matcher, criteria, batch) -> 
 @pytest.fixture(scope="module")
 def day():
     """A day of advertising, with its truth told by `scan`, which the other test holds to it."""
-    rng = np.random.default_rng(7)
-    campaigns = [Criterion(f"c{i}", _campaign(rng)) for i in range(1500)]
-    visits = _visits(rng, 3000)
+    campaigns, visits = draw_day(np.random.default_rng(7), 1500, 3000)
     return campaigns, visits, _rows(Index.build(campaigns, matcher="scan"), visits)
 
 

@@ -269,7 +269,7 @@ def test_memory_returns_when_most_is_deleted() -> None:
 
 
 def test_the_papers_insertion_example() -> None:
-    a, b, c, d = range(4)
+    a, b, d = 0, 1, 3
     tree = empty_tree([10, 10, 10, 10], max_cap=3, min_size=2)
 
     def insert(row: int, **spans: tuple[int, int]) -> None:
@@ -340,7 +340,7 @@ def test_nodes_that_events_find_useless_are_recycled() -> None:
     assert tree.match(batch).candidates >= 40
     check_invariants(tree, clauses)
     for _ in range(60):
-        tree.match(batch)
+        tree.match(event(tree, d0=0))
     assert tree.adjust() == 40
     assert common not in p_directory(tree, ROOT)
     assert tree.match(batch).candidates < 10
@@ -353,7 +353,7 @@ def test_insertion_alone_recycles_what_lies_on_its_way() -> None:
     for row in range(25):
         tree.insert(row, [between(tree, 0, 0, 1), between(tree, 1 + row, 0, 0)])
     for _ in range(100):
-        tree.match(event(tree, d0=1, d1=1))
+        tree.match(event(tree, d0=1))
     tree.insert(25, [between(tree, 0, 0, 1), between(tree, 26, 0, 0)])
     assert p_directory(tree, ROOT) == {}  # an attribute that all events have partitions nothing
     assert len(l_node(tree, ROOT)) == 26

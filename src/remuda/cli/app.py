@@ -11,6 +11,8 @@ from remuda.cli.benchmarks import bench
 from remuda.cli.checking import check, explain
 from remuda.cli.demo import demo
 from remuda.cli.files import FileError
+from remuda.cli.generating import generate
+from remuda.cli.warming import warmup
 from remuda.errors import RemudaError
 
 app = typer.Typer(
@@ -22,8 +24,10 @@ app = typer.Typer(
 )
 app.command()(check)
 app.command()(explain)
+app.command()(generate)
 app.command()(demo)
 app.command()(bench)
+app.command()(warmup)
 
 
 def main() -> None:

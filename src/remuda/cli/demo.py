@@ -38,8 +38,7 @@ def demo(
     console = Console(highlight=False)
     rng = np.random.default_rng(seed)
     with _step(console, f"drawing {criteria:,} campaigns and {events:,} visits"):
-        campaigns = [Criterion(f"campaign-{i:05d}", _campaign(rng)) for i in range(criteria)]
-        visits = _visits(rng, events)
+        campaigns, visits = draw_day(rng, criteria, events)
     console.print("\nThree of the campaigns, as text:")
     for campaign in campaigns[:3]:
         console.print(f"  [dim]{campaign.id}[/]  {campaign.to_text()}", soft_wrap=True)
@@ -68,20 +67,28 @@ def demo(
             _on_spark(console, home, visits, total)
 
 
+def draw_day(
+    rng: np.random.Generator, n_campaigns: int, n_visits: int
+) -> tuple[list[Criterion], pa.Table]:
+    """Campaigns and visits of a day of advertising."""
+    campaigns = [Criterion(f"campaign-{i:05d}", _campaign(rng)) for i in range(n_campaigns)]
+    return campaigns, _visits(rng, n_visits)
+
+
 def _campaign(rng: np.random.Generator) -> Expression:
     """Who may see it: some of age, place, platform, interests, version; some nested, some not."""
     young = int(rng.integers(15, 60))
     parts: list[Expression] = [attr("user.age").between(young, young + int(rng.integers(2, 15)))]
     if rng.random() < 0.8:
-        parts.append(attr("city").isin(*rng.choice(_CITIES, rng.integers(1, 6), replace=False)))
+        parts.append(attr("city").isin(*_some(rng, _CITIES, int(rng.integers(1, 6)))))
     else:
         parts.append(attr("country").eq(str(rng.choice(_COUNTRIES))))
     if rng.random() < 0.5:
-        parts.append(attr("platform").isin(*rng.choice(_PLATFORMS, 2, replace=False)))
+        parts.append(attr("platform").isin(*_some(rng, _PLATFORMS, 2)))
     if rng.random() < 0.3:
         parts.append(attr("app").version() >= f"{rng.integers(1, 6)}.{rng.integers(0, 10)}")
     if rng.random() < 0.4:
-        wanted = attr("interests").isin(*rng.choice(_INTERESTS, 2, replace=False))
+        wanted = attr("interests").isin(*_some(rng, _INTERESTS, 2))
         parts.append(wanted | (attr("spend") >= int(rng.integers(50, 500))))
     if rng.random() < 0.2:
         parts.append(~attr("platform").eq(str(rng.choice(_PLATFORMS))))
@@ -91,6 +98,10 @@ def _campaign(rng: np.random.Generator) -> Expression:
     for part in parts[1:]:
         whole = whole & part
     return whole  # type: ignore[no-any-return]
+
+
+def _some(rng: np.random.Generator, words: tuple[str, ...], n: int) -> list[str]:
+    return [words[i] for i in rng.permutation(len(words))[:n].tolist()]
 
 
 def _visits(rng: np.random.Generator, n: int) -> pa.Table:

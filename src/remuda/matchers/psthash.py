@@ -335,44 +335,36 @@ def _look_up(
 
 
 @kernel
-def _verify(
-    at: int,
-    last: int,
+def _gather(
+    numbers: Ints,
+    n: int,
+    begins: Longs,
+    ends: Longs,
     slots: Ints,
     needs: Words,
     lacks: np.uint64,
-    n_known: int,
-    row_of: Ints,
     literal_starts: Longs,
-    literals: Words,
-    span_lo: Ints,
-    span_hi: Ints,
-    where: Ints,
-    spaces: Ints,
-    begin: int,
-    end: int,
-    dim_of_space: Ints,
-    rows: Ints,
-    n: int,
-) -> int:
-    """Add the rows of the candidates of a list that hold, the first predicates being known to."""
-    for i in range(np.uint64(at), np.uint64(last)):
-        if needs[i] & lacks != 0:
-            continue
-        slot = np.uint64(slots[i])
-        first = np.uint64(literal_starts[slot]) + np.uint64(n_known)
-        beyond = np.uint64(literal_starts[slot + _ONE])
-        undecided = bits_hold(first, beyond, literals, where)
-        if undecided == beyond or (
-            undecided != REFUSED
-            and all_hold(
-                undecided, beyond, literals, span_lo, span_hi,
-                where, spaces, begin, end, dim_of_space,
-            )
-        ):  # fmt: skip
-            rows[n] = row_of[slot]
-            n += 1
-    return n
+    queue: Ints,
+    n_queued: int,
+) -> tuple[Ints, int, int]:
+    """Add to the queue the candidates of n lists, but for those that need what the event lacks.
+
+    Each list is far from the next, and each clause from the others: all are asked for in advance.
+    """
+    for k in range(n):
+        prefetch(slots, np.uint64(begins[numbers[k]]))
+        prefetch(needs, np.uint64(begins[numbers[k]]))
+    n_candidates = 0
+    for k in range(n):
+        at, last = np.uint64(begins[numbers[k]]), np.uint64(ends[numbers[k]])
+        n_candidates += last - at
+        queue = grown(queue, n_queued + last - at)
+        for i in range(at, last):
+            if needs[i] & lacks == 0:
+                queue[n_queued] = slots[i]
+                prefetch(literal_starts, np.uint64(slots[i]))
+                n_queued += 1
+    return queue, n_queued, n_candidates
 
 
 @kernel
@@ -412,6 +404,7 @@ def _match(
     n_pairs = longest * (longest - 1) // 2
     pairs, places = np.empty(n_pairs, np.int64), np.empty(n_pairs, np.int64)
     numbers = np.empty(n_pairs, np.int32)
+    queue = np.empty(1024, np.int32)
     n, n_candidates = 0, 0
     for event in range(n_events):
         begin, end = event_starts[event], event_starts[event + 1]
@@ -422,28 +415,40 @@ def _match(
             leaves, dims, pairs, places, numbers,
         )  # fmt: skip
         for k in range(n_found):
-            at, last = pair_begins[numbers[k]], pair_ends[numbers[k]]
-            n_candidates += last - at
-            if n + last - at > len(rows):
-                rows = grown(rows, n + last - at)
-            # the access predicates hold for all that a pair lists, unless they are of a list
-            n = _verify(
-                at, last, pair_slots, pair_needs, lacks, 0 if has_several else 2,
-                row_of, literal_starts, literals, span_lo, span_hi,
-                where, spaces, begin, end, dim_of_space, rows, n,
-            )  # fmt: skip
+            prefetch(pair_begins, np.uint64(numbers[k]))
+            prefetch(pair_ends, np.uint64(numbers[k]))
+        queue, n_paired, seen = _gather(
+            numbers, n_found, pair_begins, pair_ends, pair_slots, pair_needs, lacks,
+            literal_starts, queue, 0,
+        )  # fmt: skip
+        n_candidates += seen
         n_met = meet(spaces, begin, end, dim_of_space, space_starts, block_starts, leaf_of, met)
         for k in range(n_met):
-            which = met[k] if met[k] >= 0 else ~met[k]
-            at, last = begins[which], ends[which]
-            n_candidates += last - at
-            if n + last - at > len(rows):
-                rows = grown(rows, n + last - at)
-            n = _verify(
-                at, last, slots, needs, lacks, 1 if met[k] >= 0 and not has_several else 0,
-                row_of, literal_starts, literals, span_lo, span_hi,
-                where, spaces, begin, end, dim_of_space, rows, n,
-            )  # fmt: skip
+            met[k] = met[k] if met[k] >= 0 else ~met[k]
+        queue, n_queued, seen = _gather(
+            met, n_met, begins, ends, slots, needs, lacks, literal_starts, queue, n_paired
+        )
+        n_candidates += seen
+        rows = grown(rows, n + n_queued)
+        for i in range(n_queued):
+            slot = np.uint64(queue[i])
+            if i + 8 < n_queued:
+                prefetch(literals, np.uint64(2 * literal_starts[queue[i + 8]]))
+                prefetch(literals, np.uint64(2 * literal_starts[queue[i + 8]] + 8))
+            # the access predicates hold for all that a pair lists, unless they are of a list
+            known = np.uint64(2 if i < n_paired and not has_several else 0)
+            first = np.uint64(literal_starts[slot]) + known
+            beyond = np.uint64(literal_starts[slot + _ONE])
+            undecided = bits_hold(first, beyond, literals, where)
+            if undecided == beyond or (
+                undecided != REFUSED
+                and all_hold(
+                    undecided, beyond, literals, span_lo, span_hi,
+                    where, spaces, begin, end, dim_of_space,
+                )
+            ):  # fmt: skip
+                rows[n] = row_of[slot]
+                n += 1
         leave(spaces, begin, end, dim_of_space, where)
         if has_several:
             n = each_once(rows, starts[event], n)

@@ -126,7 +126,9 @@ def _match_be_tree(
             n_left += (expressions[e, NEEDS] & absent | expressions[e, NEEDS_TOO] & absent_too) == 0
             e = expressions[e, NEXT]
         n_met += c_nodes[c, SIZE]
-        feedback[c, LOST] += c_nodes[c, SIZE] - (n_left - before)
+        refused = c_nodes[c, SIZE] - (n_left - before)
+        if refused > 0:  # each for one evaluation; with all of them, the one that led here is lost
+            feedback[c, LOST] += refused + (n_left == before)
         stack = grown(stack, n_stack + len(attrs) + 2)
         if c_nodes[c, P_SIZE] > WALKED * len(attrs):
             for attr in attrs:

@@ -201,7 +201,7 @@ def _accepts(words: Ints, i: int, space: int) -> bool:
         return False
     if words[i] & BITS:
         bit = space - words[i + LO]
-        return ((words[i + TAIL + (bit >> 5)] >> (bit & 31)) & 1) == 1
+        return ((words[i + TAIL + (bit >> 5)] >> (bit & 31)) & 1) == 1  # type: ignore[no-any-return]
     if words[i] & GAPS:
         return not _in_gap(words, i + TAIL + 1, words[i + TAIL], space)
     return True

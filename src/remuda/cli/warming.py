@@ -1,0 +1,35 @@
+"""`remuda warmup`: kernels compiled ahead, so that no first search waits for it."""
+
+from __future__ import annotations
+
+import time
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.console import Console
+
+from remuda.cli.demo import draw_day
+from remuda.index.index import Index
+from remuda.matchers.contract import NAMES
+
+
+def warmup(
+    matchers: Annotated[
+        list[str] | None, typer.Option("--matcher", help="These; by default auto alone.")
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="All matchers there are.")] = False,
+) -> None:
+    """Compile the kernels; what is compiled is kept on disk."""
+    console = Console(highlight=False)
+    campaigns, visits = draw_day(np.random.default_rng(0), 300, 50)
+    for name in NAMES if every else matchers or ["auto"]:
+        if name not in NAMES:
+            raise typer.BadParameter(f"there is no matcher {name!r}; there are {', '.join(NAMES)}")
+        start = time.perf_counter()
+        with console.status(f"compiling {name} …"):
+            index = Index.build(campaigns, matcher=name)
+            index.match_many(visits)
+            index.match(visits.slice(0, 1).to_pylist()[0])
+            index.top_many(visits, 3)
+        console.print(f"{name}: {time.perf_counter() - start:.1f} s")
