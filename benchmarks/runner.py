@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from benchmarks import language
+from benchmarks import encoding, language
 from benchmarks.definitions import Experiment, Point, chosen, experiments
 from benchmarks.measure import Cost, WrongAnswer, measure, warm_up
 from benchmarks.report import keep, plot, show
@@ -21,18 +21,24 @@ _SIZES = {
     "n_events": 20, "n_assignments": 20, "n_documents": 20,
 }  # fmt: skip
 
+_OTHERS = {
+    "language": ("How fast are criteria read, and plain evaluations made?", language.main),
+    "encoding": ("What does it cost to turn events into numbers?", encoding.main),
+}
+
 
 def main(names: Sequence[str], *, only: Sequence[str] = (), plots: bool = True) -> int:
     """Run the experiments; 1 if an answer was wrong or not known, 2 if a name was."""
     if not names:
         for experiment in experiments():
             print(f"{experiment.group}/{experiment.name}: {experiment.question}")
-        print("language: How fast are criteria read, and plain evaluations made?")
+        for name, (question, _) in _OTHERS.items():
+            print(f"{name}: {question}")
         return 0
     failed = 0
     for name in names:
-        if name == "language":
-            language.main()
+        if name in _OTHERS:
+            _OTHERS[name][1]()
             continue
         found = chosen(name)
         if not found:

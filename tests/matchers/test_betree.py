@@ -348,15 +348,16 @@ def test_nodes_that_events_find_useless_are_recycled() -> None:
     check_invariants(tree, clauses)
 
 
-def test_insertion_alone_recycles_what_lies_on_its_way() -> None:
+def test_a_deletion_recycles_what_lies_on_its_way() -> None:
     tree = empty_tree([2] * 30, max_cap=4)
     for row in range(25):
         tree.insert(row, [between(tree, 0, 0, 1), between(tree, 1 + row, 0, 0)])
     for _ in range(100):
         tree.match(event(tree, d0=1))
-    tree.insert(25, [between(tree, 0, 0, 1), between(tree, 26, 0, 0)])
-    assert p_directory(tree, ROOT) == {}  # an attribute that all events have partitions nothing
-    assert len(l_node(tree, ROOT)) == 26
+    assert list(p_directory(tree, ROOT)) == [0]
+    tree.delete(7)
+    assert p_directory(tree, ROOT) == {}  # all events have the attribute: it partitions nothing
+    assert len(l_node(tree, ROOT)) == 24
 
 
 def test_feedback_guides_the_next_partition() -> None:

@@ -17,7 +17,7 @@ from remuda.encoding.literals import YES, Dimension, View, Vocabulary
 from remuda.encoding.sets import SetIndex
 from remuda.encoding.spaces import ValueSpaces, VersionSpaces
 from remuda.encoding.table import EventBatch
-from remuda.model.attributes import Attribute
+from remuda.model.attributes import Attribute, Digits
 from remuda.model.calendars import Extract
 from remuda.model.conditions import Contains, Like, Matches, Related, Suffix
 from remuda.model.operations import DateTime, Operation
@@ -80,10 +80,16 @@ class AttributeEncoder:
 
     def _timeless(self, raw: Any, now: int) -> list[int]:
         kind = type(raw)
-        key = raw if kind is str or kind is int else (kind, raw)
+        key: Any
+        if kind is str or kind is int:
+            key = raw
+        elif kind is list:
+            key = (*map(type, raw), *raw)  # 1, 1.0 and True are three
+        else:
+            key = kind, raw
         try:
             found = self._memory.get(key)
-        except TypeError:  # a list or an object
+        except TypeError:  # an object, or one inside a list
             return _along(self.timeless, raw, now)
         if found is None:
             if len(self._memory) >= _REMEMBERED:
@@ -115,6 +121,15 @@ class Encoder:
                 encoder = by_attribute[attribute] = AttributeEncoder(attribute)
                 self.attributes.append(encoder)
             (encoder.clocked if chain.needs_clock else encoder.timeless).append(chain)
+        self._by_name: dict[str, list[AttributeEncoder]] = {}  # of the field that a path enters
+        self._others: list[AttributeEncoder] = []
+        for encoder in self.attributes:
+            first = encoder.attribute.steps[0] if encoder.attribute.steps else None
+            name = first.text if isinstance(first, Digits) else first
+            if isinstance(name, str):
+                self._by_name.setdefault(name, []).append(encoder)
+            else:
+                self._others.append(encoder)
 
     def encode(self, events: Iterable[Any], now: int) -> EventBatch:
         """A batch of events that are Python objects."""
@@ -125,10 +140,15 @@ class Encoder:
     def spaces(self, event: Any, now: int) -> list[int]:
         """The present spaces of one event, ascending."""
         found: list[int] = []
-        for encoder in self.attributes:
+        if isinstance(event, dict):  # its fields are few, the attributes may be many
+            named = [one for name in event if name in self._by_name for one in self._by_name[name]]
+        else:
+            named = [one for several in self._by_name.values() for one in several]
+        for encoder in (*named, *self._others):
             raw = encoder.attribute.resolve(event)
             if raw is not None:
                 found += encoder.spaces(raw, now)
+        found.sort()
         return found
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from remuda.arrays import Bools, Ints
 from remuda.model.conditions import Related, Relation
 from remuda.model.values import key
 
@@ -20,6 +22,7 @@ class SetIndex:
     spaces: list[int] = field(default_factory=list)
     having: dict[Hashable, list[int]] = field(default_factory=dict)
     empty: list[int] = field(default_factory=list)  # supersets of nothing: every list
+    _arrays: _Arrays | None = None
 
     def add(self, condition: Related, space: int) -> None:
         position = len(self.sizes)
@@ -35,23 +38,41 @@ class SetIndex:
         """The spaces of the sets that the list, which is not empty, relates to as they ask."""
         if not self.sizes:
             return []
+        if self._arrays is None:
+            self._arrays = _Arrays.of(self)
         elements = set(map(key, values))
-        shared = Counter(
-            position for element in elements for position in self.having.get(element, ())
-        )
-        return self.empty + [
-            self.spaces[position]
-            for position, n_shared in shared.items()
-            if self._related(position, n_shared, len(elements))
-        ]
+        rows = [row for one in elements if (row := self._arrays.having.get(one)) is not None]
+        if not rows:
+            return self.empty
+        return self.empty + self._arrays.related(np.concatenate(rows), len(elements))
 
-    def _related(self, position: int, n_shared: int, n_elements: int) -> bool:
-        match self.relations[position]:
-            case Relation.SUBSET:
-                return n_shared == n_elements
-            case Relation.SUPERSET:
-                return n_shared == self.sizes[position]
-            case Relation.EQUALSET:
-                return n_shared == n_elements == self.sizes[position]
-            case Relation.OVERLAPS:
-                return True
+
+@dataclass(frozen=True, slots=True)
+class _Arrays:
+    """The same in arrays, made once all sets are there."""
+
+    having: dict[Hashable, Ints]
+    sizes: Ints
+    spaces: Ints
+    wants_all: Bools  # of the elements of the set: superset and equalset
+    wants_only: Bools  # elements of the set: subset and equalset
+
+    @classmethod
+    def of(cls, sets: SetIndex) -> _Arrays:
+        relations = sets.relations
+        all_of, only = (Relation.SUPERSET, Relation.EQUALSET), (Relation.SUBSET, Relation.EQUALSET)
+        return cls(
+            {element: np.array(row, np.int32) for element, row in sets.having.items()},
+            np.array(sets.sizes, np.int32),
+            np.array(sets.spaces, np.int32),
+            np.array([one in all_of for one in relations], np.bool_),
+            np.array([one in only for one in relations], np.bool_),
+        )
+
+    def related(self, shared: Ints, n_elements: int) -> list[int]:
+        """The spaces of the sets that share enough; `shared` has each once for each element."""
+        position, n_shared = np.unique(shared, return_counts=True)
+        enough = ~self.wants_all[position] | (n_shared == self.sizes[position])
+        enough &= ~self.wants_only[position] | (n_shared == n_elements)
+        found: list[int] = self.spaces[position[enough]].tolist()
+        return found

@@ -11,6 +11,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Hashable, Iterable
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,8 @@ class ValueSpaces:
             case _:
                 raise TypeError(f"{condition!r} is not about values")
 
-    def number_thresholds(self) -> tuple[Longs, Floats]:
+    @cached_property
+    def thresholds(self) -> tuple[Longs, Floats]:
         """The smallest integer, and the smallest float, that lies beyond each cut of the numbers.
 
         A number's space is then the first of the numbers plus how many of these it reaches.

@@ -98,7 +98,7 @@ class CnfKIndex:
         table = self.cnf.table
         starts, rows, scores, tally = _cnf_algorithm(
             events.starts, events.spaces, *self.keys, *self.lists, self.disjunctions, self.denials,
-            self.row_of, *self.cnf.rows, longest * self.keys.most_per_space + 1,
+            self.row_of, *self.cnf.rows, longest, self.keys.most_per_space,
             ranked, min(n_best, len(self.row_of)), event_weights, self.weights,
             *table.clauses, table.n_dims, *table.predicates,
         )  # fmt: skip
@@ -164,7 +164,8 @@ def _cnf_algorithm(
     row_of: Ints,
     row_starts: Longs,
     row_clauses: Ints,
-    most_keys: int,
+    longest: int,
+    most_per_space: int,
     ranked: bool,
     n_best: int,
     event_weights: Floats,
@@ -183,11 +184,14 @@ def _cnf_algorithm(
     n_events, n, tally = len(event_starts) - 1, 0, np.zeros(3, np.int64)
     starts, rows, scores = np.zeros(n_events + 1, np.int64), np.empty(1024, np.int32), np.empty(0)
     best_scores, best_rows = np.empty(n_best), np.empty(n_best, np.int32)
+    most_keys = longest * most_per_space + 1  # Z is one more
     keys, groups = np.empty(most_keys, np.int32), np.empty(most_keys, np.int32)
-    shares, sizes = np.empty(most_keys, np.int32), np.empty(most_keys, np.int32)
-    next_runs, group_weights = np.empty(most_keys, np.int32), np.zeros(most_keys)
+    shares, next_runs = np.empty(most_keys, np.int32), np.empty(most_keys, np.int32)
+    sizes, group_weights = np.empty(longest + 1, np.int32), np.zeros(longest + 1)
     first, last = np.zeros(n_dims, np.int64), np.zeros(n_dims, np.int64)
     counters = np.empty(np.diff(row_starts).max() if len(row_starts) > 1 else 0, np.int64)
+    ins = np.zeros(len(counters) * len(sizes), np.int64)  # of each disjunction and dimension
+    outs = np.zeros(len(counters) * len(sizes), np.int64)
     heads, positions, ends, owners, list_bounds = room_for(256)
     largest_size = run_sizes.max() if len(run_sizes) else 0
     for event in range(n_events):
@@ -228,7 +232,7 @@ def _cnf_algorithm(
                 row = row_of[id_of(heads[0])]
                 satisfied = _satisfied(
                     row, n_at, heads, positions, owners, groups, shares, sizes,
-                    disjunctions, denials, row_starts, row_clauses, counters,
+                    disjunctions, denials, row_starts, row_clauses, counters, ins, outs,
                 )  # fmt: skip
                 if satisfied and ranked:
                     score = _score(
@@ -264,59 +268,37 @@ def _satisfied(
     row_starts: Longs,
     row_clauses: Ints,
     counters: Longs,
+    ins: Longs,
+    outs: Longs,
 ) -> bool:
     """Whether each disjunction of the row has a ∈ that is met or a ∉ that is not violated."""
     begin, end = row_starts[row], row_starts[row + 1]
     for i in range(begin, end):
         counters[i - begin] = -denials[row_clauses[i]]
+    # the entries of one predicate are merged first: lists may give several, and a wide predicate
+    # is ∈ on "present" unless a space that it refuses says ∉
+    for at in range(n):
+        key, mark = owners[list_of(heads[at])], mark_of(heads[at])
+        slot = disjunctions[positions[list_of(heads[at])]] * len(sizes) + groups[key]
+        said = shares[key] if mark & ALL else sizes[groups[key]]
+        if slot >= 0 and mark & IN:  # Z has no disjunction
+            ins[slot] += said
+        elif slot >= 0:
+            outs[slot] += said
     for at in range(n):
         disjunction = disjunctions[positions[list_of(heads[at])]]
-        if disjunction == -1:  # Z
-            continue
-        n_in, n_out = _merged(at, n, heads, positions, owners, groups, shares, sizes, disjunctions)
-        size = sizes[groups[owners[list_of(heads[at])]]]
-        if n_in >= size > n_out:
-            counters[disjunction] = 1
-        elif n_in == 0 and n_out >= size:
-            counters[disjunction] += 1
+        group = groups[owners[list_of(heads[at])]]
+        slot = disjunction * len(sizes) + group
+        if slot >= 0:
+            if ins[slot] >= sizes[group] > outs[slot]:
+                counters[disjunction] = 1
+            elif ins[slot] == 0 and outs[slot] >= sizes[group]:
+                counters[disjunction] += 1
+            ins[slot], outs[slot] = 0, 0
     for i in range(end - begin):  # noqa: SIM110 - a kernel
         if counters[i] == 0:
             return False
     return True
-
-
-@kernel
-def _merged(
-    at: int,
-    n: int,
-    heads: Longs,
-    positions: Longs,
-    owners: Ints,
-    groups: Ints,
-    shares: Ints,
-    sizes: Ints,
-    disjunctions: Ints,
-) -> tuple[int, int]:
-    """How many of the event's spaces say ∈ and how many ∉ of one predicate.
-
-    All its entries tell it at the first of them; the others say nothing more.
-    """
-    group = groups[owners[list_of(heads[at])]]
-    disjunction = disjunctions[positions[list_of(heads[at])]]
-    n_in, n_out = 0, 0
-    for other in range(n):
-        which = list_of(heads[other])
-        if groups[owners[which]] != group or disjunctions[positions[which]] != disjunction:
-            continue
-        if other < at:
-            return 0, 0
-        mark = mark_of(heads[other])
-        said = shares[owners[which]] if mark & ALL else sizes[group]
-        if mark & IN:
-            n_in += said
-        else:
-            n_out += said
-    return n_in, n_out
 
 
 @kernel

@@ -69,7 +69,7 @@ class KIndex:
         ranked = weights is not None
         lists, origins = place(posted, clauses, row_of, ids, keys.n_keys, origins=ranked)
         weights = item_weights(weights, table)
-        parts = partitioned(lists, sizes[row_of].astype(np.int32), origins, weights)
+        parts = partitioned(lists, sizes[row_of], origins, weights)
         return cls(table, keys, parts, frozen(row_of), weights)
 
     def match(self, events: EventBatch) -> Hits:
@@ -90,7 +90,7 @@ class KIndex:
         longest = int(np.diff(events.starts).max(initial=0))
         starts, rows, scores, tally = _conjunction_algorithm(
             events.starts, events.spaces, *self.keys, *self.lists, self.row_of,
-            longest * self.keys.most_per_space + 1,
+            longest, self.keys.most_per_space,
             ranked, min(n_best, len(self.row_of)), event_weights, self.weights,
             *self.table.clauses, self.table.n_dims, *self.table.predicates,
         )  # fmt: skip
@@ -115,7 +115,8 @@ def _conjunction_algorithm(
     entries: Ints,
     bounds: Floats,
     row_of: Ints,
-    most_keys: int,
+    longest: int,
+    most_per_space: int,
     ranked: bool,
     n_best: int,
     event_weights: Floats,
@@ -134,11 +135,12 @@ def _conjunction_algorithm(
     n_events, n, tally = len(event_starts) - 1, 0, np.zeros(3, np.int64)
     starts, rows, scores = np.zeros(n_events + 1, np.int64), np.empty(1024, np.int32), np.empty(0)
     best_scores, best_rows = np.empty(n_best), np.empty(n_best, np.int32)
+    most_keys = longest * most_per_space + 1  # Z is one more
     keys, groups = np.empty(most_keys, np.int32), np.empty(most_keys, np.int32)
-    shares, sizes = np.empty(most_keys, np.int32), np.empty(most_keys, np.int32)
-    next_runs = np.empty(most_keys, np.int32)
-    ins, outs = np.zeros(most_keys, np.int64), np.zeros(most_keys, np.int64)
-    group_weights, largest = np.zeros(most_keys), np.zeros(most_keys)
+    shares, next_runs = np.empty(most_keys, np.int32), np.empty(most_keys, np.int32)
+    sizes, largest = np.empty(longest + 1, np.int32), np.zeros(longest + 1)
+    group_weights = np.zeros(longest + 1)
+    ins, outs = np.zeros(longest + 1, np.int64), np.zeros(longest + 1, np.int64)
     first, last = np.zeros(n_dims, np.int64), np.zeros(n_dims, np.int64)
     heads, positions, ends, owners, list_bounds = room_for(256)
     largest_size = run_sizes.max() if len(run_sizes) else 0

@@ -113,45 +113,22 @@ def _pscan(
                     continue
                 seen[row] = event + 1
                 candidates += 1
-                if _holds(
-                    row, spaces, first, last, row_starts, row_clauses, clause_starts, items,
-                    dims, on_missing, every, span_starts, span_lo, span_hi,
-                ):  # fmt: skip
+                found = True
+                for j in range(row_starts[row], row_starts[row + 1]):
+                    clause, found = row_clauses[j], False
+                    for i in range(clause_starts[clause], clause_starts[clause + 1]):
+                        if holds(
+                            items[i], spaces, first, last,
+                            dims, on_missing, every, span_starts, span_lo, span_hi,
+                        ):  # fmt: skip
+                            found = True
+                            break
+                    if not found:
+                        break
+                if found:
                     rows = grown(rows, n + 1)
                     rows[n] = row
                     n += 1
         take_away(spaces, begin, end, dim_of_space, first, last)
         starts[event + 1] = n
     return starts, rows[:n].copy(), candidates
-
-
-@kernel
-def _holds(
-    row: int,
-    spaces: Ints,
-    first: Longs,
-    last: Longs,
-    row_starts: Longs,
-    row_clauses: Ints,
-    clause_starts: Longs,
-    items: Ints,
-    dims: Ints,
-    on_missing: Bools,
-    every: Bools,
-    span_starts: Ints,
-    span_lo: Ints,
-    span_hi: Ints,
-) -> bool:
-    """Whether each disjunction of the row has a predicate that holds."""
-    for j in range(row_starts[row], row_starts[row + 1]):
-        some = False
-        for i in range(clause_starts[row_clauses[j]], clause_starts[row_clauses[j] + 1]):
-            if holds(
-                items[i], spaces, first, last,
-                dims, on_missing, every, span_starts, span_lo, span_hi,
-            ):  # fmt: skip
-                some = True
-                break
-        if not some:
-            return False
-    return True

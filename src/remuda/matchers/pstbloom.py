@@ -23,7 +23,7 @@ from remuda.matchers.contract import Hits, Literal
 from remuda.matchers.kernels.access import Selectivity, most_selective_first, selectivity
 from remuda.matchers.kernels.growth import thawed
 from remuda.matchers.kernels.needs import Words, lacking
-from remuda.matchers.kernels.nodes import MOST_MET, each_once, meet, narrow
+from remuda.matchers.kernels.nodes import MOST_MET, each_once, gather, meet, narrow
 from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.records import (
     DIM_SHIFT,
@@ -33,13 +33,14 @@ from remuda.matchers.kernels.records import (
     arrive,
     bits_hold,
     leave,
+    read_ahead,
 )
 from remuda.matchers.pstforest import Forest, Trees, access_predicates, has_access
 
 _BITS_EACH = 6  # in a signature, for each clause there
 _FRESH_BITS = 256  # in the signature of a leaf that had no clause
-_QUEUE = np.uint64(1024)
-_ONE, _WORD, _IN_WORD, _HALF, _LOW_HALF = (np.uint64(n) for n in (1, 6, 63, 32, 0xFFFFFFFF))
+_ZERO, _ONE, _WORD, _HALF, _IN_WORD = (np.uint64(n) for n in (0, 1, 6, 32, 63))
+_LOW_HALF = np.uint64(0xFFFFFFFF)
 _GOLDEN = np.uint64(0x9E3779B1)
 
 
@@ -265,9 +266,9 @@ def _match(
     longest = 0
     for event in range(n_events):
         longest = max(longest, event_starts[event + 1] - event_starts[event])
-    met = np.empty(1 + MOST_MET * longest, np.int32)
+    lists, others = np.empty(longest, np.int32), np.empty(1 + MOST_MET * longest, np.int32)
     where, filter_at = np.zeros(len(dim_bits), np.int32), np.empty(len(dim_bits), np.uint64)
-    queue = np.empty(_QUEUE, np.uint32)
+    queue = np.empty(1024, np.int32)
     n, n_candidates = 0, 0
     for event in range(n_events):
         begin, end = event_starts[event], event_starts[event + 1]
@@ -275,40 +276,36 @@ def _match(
         lacks = lacking(spaces, begin, end, dim_of_space, dim_bits)
         for i in range(begin, end):
             filter_at[dim_of_space[spaces[i]]] = filters[leaf_of[spaces[i]]]
-        n_met = meet(spaces, begin, end, dim_of_space, space_starts, block_starts, leaf_of, met)
-        for k in range(n_met):
-            # the access predicate holds for all that a leaf lists, unless it is of a list
-            known = np.uint64(met[k] >= 0 and not has_several)
-            which = met[k] if met[k] >= 0 else ~met[k]
-            at, last = np.uint64(begins[which]), np.uint64(ends[which])
-            n_candidates += last - at
-            while at < last:
-                n_queued = np.uint64(0)
-                stop = min(last, at + _QUEUE)
-                for i in range(at, stop):
-                    queue[n_queued] = slots[i]
-                    n_queued += np.uint64(needs[i] & lacks == 0)
-                at = stop
-                if n + n_queued > len(rows):
-                    rows = grown(rows, n + n_queued)
-                for i in range(n_queued):
-                    slot = np.uint64(queue[i])
-                    first = np.uint64(literal_starts[slot])
-                    beyond = np.uint64(literal_starts[slot + _ONE])
-                    if not _is_signed(
-                        slot, first + _ONE, beyond, literals, where, filter_at, words
-                    ):
-                        continue
-                    undecided = bits_hold(first + known, beyond, literals, where)
-                    if undecided == beyond or (
-                        undecided != REFUSED
-                        and all_hold(
-                            undecided, beyond, literals, span_lo, span_hi,
-                            where, spaces, begin, end, dim_of_space,
-                        )
-                    ):  # fmt: skip
-                        rows[n] = row_of[slot]
-                        n += 1
+        n_lists, n_others = meet(
+            spaces, begin, end, dim_of_space, space_starts, block_starts, leaf_of, lists, others
+        )
+        queue, n_listed, n_in_lists = gather(
+            lists, n_lists, begins, ends, slots, needs, lacks, literal_starts, queue, _ZERO
+        )
+        queue, n_queued, n_in_others = gather(
+            others, n_others, begins, ends, slots, needs, lacks, literal_starts, queue, n_listed
+        )
+        n_candidates += n_in_lists + n_in_others
+        rows = grown(rows, n + np.int64(n_queued))
+        for i in range(n_queued):
+            read_ahead(queue, i, n_queued, literal_starts, literals)
+            slot = np.uint64(queue[i])
+            first = np.uint64(literal_starts[slot])
+            beyond = np.uint64(literal_starts[slot + _ONE])
+            if not _is_signed(slot, first + _ONE, beyond, literals, where, filter_at, words):
+                continue
+            # the access predicate holds for all that leaves list, unless the event has lists
+            n_known = _ONE if i < n_listed and not has_several else _ZERO
+            undecided = bits_hold(first + n_known, beyond, literals, where)
+            if undecided == beyond or (
+                undecided != REFUSED
+                and all_hold(
+                    undecided, beyond, literals, span_lo, span_hi,
+                    where, spaces, begin, end, dim_of_space,
+                )
+            ):  # fmt: skip
+                rows[n] = row_of[slot]
+                n += 1
         leave(spaces, begin, end, dim_of_space, where)
         if has_several:
             n = each_once(rows, starts[event], n)

@@ -25,7 +25,7 @@ from remuda.matchers.kernels.growth import thawed
 from remuda.matchers.kernels.hashing import NO_KEY, HashTable, hashed
 from remuda.matchers.kernels.lists import Lists
 from remuda.matchers.kernels.needs import Words, lacking, needs_of
-from remuda.matchers.kernels.nodes import MOST_MET, each_once, meet, narrow
+from remuda.matchers.kernels.nodes import MOST_MET, each_once, gather, meet, narrow
 from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.records import (
     REFUSED,
@@ -33,13 +33,14 @@ from remuda.matchers.kernels.records import (
     arrive,
     bits_hold,
     leave,
+    read_ahead,
     taken,
 )
 from remuda.matchers.pstforest import Forest, Trees, access_predicates, has_access
 
 _MOST_PAIRS = 64  # of leaves, that two access predicates may cover
 _LEAF = 32  # a pair is the first leaf shifted by this, and the second
-_ONE = np.uint64(1)
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
 @dataclass(slots=True)
@@ -307,6 +308,8 @@ def _look_up(
     pairs: Longs,
     places: Longs,
     numbers: Ints,
+    pair_begins: Longs,
+    pair_ends: Longs,
 ) -> int:
     """Note the lists of the pairs of leaves that an event is in; return how many they are."""
     n_leaves = 0
@@ -330,41 +333,10 @@ def _look_up(
             at = (at + 1) & (len(keys) - 1)
         if keys[at] == pairs[i]:
             numbers[n_found] = values[at]
+            prefetch(pair_begins, np.uint64(values[at]))
+            prefetch(pair_ends, np.uint64(values[at]))
             n_found += 1
     return n_found
-
-
-@kernel
-def _gather(
-    numbers: Ints,
-    n: int,
-    begins: Longs,
-    ends: Longs,
-    slots: Ints,
-    needs: Words,
-    lacks: np.uint64,
-    literal_starts: Longs,
-    queue: Ints,
-    n_queued: int,
-) -> tuple[Ints, int, int]:
-    """Add to the queue the candidates of n lists, but for those that need what the event lacks.
-
-    Each list is far from the next, and each clause from the others: all are asked for in advance.
-    """
-    for k in range(n):
-        prefetch(slots, np.uint64(begins[numbers[k]]))
-        prefetch(needs, np.uint64(begins[numbers[k]]))
-    n_candidates = 0
-    for k in range(n):
-        at, last = np.uint64(begins[numbers[k]]), np.uint64(ends[numbers[k]])
-        n_candidates += last - at
-        queue = grown(queue, n_queued + last - at)
-        for i in range(at, last):
-            if needs[i] & lacks == 0:
-                queue[n_queued] = slots[i]
-                prefetch(literal_starts, np.uint64(slots[i]))
-                n_queued += 1
-    return queue, n_queued, n_candidates
 
 
 @kernel
@@ -399,12 +371,11 @@ def _match(
     longest = 0
     for event in range(n_events):
         longest = max(longest, event_starts[event + 1] - event_starts[event])
-    met, where = np.empty(1 + MOST_MET * longest, np.int32), np.zeros(len(dim_bits), np.int32)
-    leaves, dims = np.empty(longest, np.int32), np.empty(longest, np.int32)
-    n_pairs = longest * (longest - 1) // 2
+    where, queue = np.zeros(len(dim_bits), np.int32), np.empty(1024, np.int32)
+    lists, others = np.empty(longest, np.int32), np.empty(1 + MOST_MET * longest, np.int32)
+    dims, n_pairs = np.empty(longest, np.int32), longest * (longest - 1) // 2
     pairs, places = np.empty(n_pairs, np.int64), np.empty(n_pairs, np.int64)
     numbers = np.empty(n_pairs, np.int32)
-    queue = np.empty(1024, np.int32)
     n, n_candidates = 0, 0
     for event in range(n_events):
         begin, end = event_starts[event], event_starts[event + 1]
@@ -412,32 +383,29 @@ def _match(
         lacks = lacking(spaces, begin, end, dim_of_space, dim_bits)
         n_found = _look_up(
             spaces, begin, end, dim_of_space, leaf_of, counter, keys, values,
-            leaves, dims, pairs, places, numbers,
+            lists, dims, pairs, places, numbers, pair_begins, pair_ends,
         )  # fmt: skip
-        for k in range(n_found):
-            prefetch(pair_begins, np.uint64(numbers[k]))
-            prefetch(pair_ends, np.uint64(numbers[k]))
-        queue, n_paired, seen = _gather(
+        queue, n_paired, n_in_pairs = gather(
             numbers, n_found, pair_begins, pair_ends, pair_slots, pair_needs, lacks,
-            literal_starts, queue, 0,
+            literal_starts, queue, np.uint64(0),
         )  # fmt: skip
-        n_candidates += seen
-        n_met = meet(spaces, begin, end, dim_of_space, space_starts, block_starts, leaf_of, met)
-        for k in range(n_met):
-            met[k] = met[k] if met[k] >= 0 else ~met[k]
-        queue, n_queued, seen = _gather(
-            met, n_met, begins, ends, slots, needs, lacks, literal_starts, queue, n_paired
+        n_lists, n_others = meet(
+            spaces, begin, end, dim_of_space, space_starts, block_starts, leaf_of, lists, others
         )
-        n_candidates += seen
-        rows = grown(rows, n + n_queued)
+        queue, n_listed, n_in_lists = gather(
+            lists, n_lists, begins, ends, slots, needs, lacks, literal_starts, queue, n_paired
+        )
+        queue, n_queued, n_in_others = gather(
+            others, n_others, begins, ends, slots, needs, lacks, literal_starts, queue, n_listed
+        )
+        n_candidates += n_in_pairs + n_in_lists + n_in_others
+        rows = grown(rows, n + np.int64(n_queued))
         for i in range(n_queued):
+            read_ahead(queue, i, n_queued, literal_starts, literals)
+            # access predicates hold for all that leaves list, unless the event has lists
+            n_known = np.uint64(i < n_paired) + np.uint64(i < n_listed)
             slot = np.uint64(queue[i])
-            if i + 8 < n_queued:
-                prefetch(literals, np.uint64(2 * literal_starts[queue[i + 8]]))
-                prefetch(literals, np.uint64(2 * literal_starts[queue[i + 8]] + 8))
-            # the access predicates hold for all that a pair lists, unless they are of a list
-            known = np.uint64(2 if i < n_paired and not has_several else 0)
-            first = np.uint64(literal_starts[slot]) + known
+            first = np.uint64(literal_starts[slot]) + (_ZERO if has_several else n_known)
             beyond = np.uint64(literal_starts[slot + _ONE])
             undecided = bits_hold(first, beyond, literals, where)
             if undecided == beyond or (

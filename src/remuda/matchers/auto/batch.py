@@ -18,10 +18,11 @@ from remuda.matchers.auto.single import (
     ZERO,
     enter_wide,
     find,
+    prefetch_chunk,
     row_of,
     tail_holds,
 )
-from remuda.matchers.auto.slices import WITH_RECORDS
+from remuda.matchers.auto.slices import MOST_CLAUSES, WITH_RECORDS
 from remuda.matchers.auto.words import DIM, U64
 from remuda.matchers.kernels.bits import prefetch, trailing_zeros
 
@@ -107,13 +108,13 @@ def find_together(
         starts, spaces, first, last, places, traits, dim_bits, n_masked, state, n_bytes,
         cells, n_cells, absent, visitors, clusters, begins, visits, visiting, listed,
     )  # fmt: skip
-    quarters = arena.view(np.uint16)
+    quarters, found = arena.view(np.uint16), np.empty(MOST_CLAUSES, np.int32)
     n_verified, n_waiting, enough = 0, ZERO, True
     for c in range(n_clusters):
         begin, end = np.uint64(begins[c]), np.uint64(visitors[clusters[c]])
         visitors[clusters[c]] = 0
         if c + 4 < n_clusters:
-            prefetch(arena, places[2 * np.int64(clusters[c + 4])] & LOW32)
+            prefetch_chunk(arena, places[2 * np.int64(clusters[c + 4])] & LOW32)
         cluster = places[2 * np.int64(clusters[c])]
         at, left = cluster & LOW32, cluster >> np.uint64(32)
         while left > ZERO and enough:
@@ -143,8 +144,10 @@ def find_together(
                     at, begin, end, visiting, arena, rows, links, heads, cursors, n_used
                 )
             else:
+                if left > header & LOW16:
+                    prefetch_chunk(arena, at + (header >> np.uint64(32)))
                 n_waiting, verified = _scan_slices(
-                    at, begin, end, visiting, arena, dim_bits, state, n_bytes, cells, n_cells,
+                    at, begin, end, visiting, found, arena, dim_bits, state, n_bytes, cells, n_cells,
                     waiting, waiting_events, n_waiting, rows, links, heads, cursors, n_used,
                 )  # fmt: skip
                 n_verified += verified
@@ -331,6 +334,7 @@ def _scan_slices(
     begin: np.uint64,
     end: np.uint64,
     visiting: NDArray[np.uint32],
+    found: Ints,
     arena: U64,
     dim_bits: int,
     state: NDArray[np.uint8],
@@ -370,10 +374,7 @@ def _scan_slices(
                     break
             if (a | b | c | d) == ZERO:
                 continue
-        if n_used[0] + 6 > len(links):  # a chunk has at most 256 clauses
-            n_used[0] = len(links)
-            return ZERO, n_verified
-        cursor = cursors[k]
+        n_found = ZERO
         ids, records = first_id, first_record
         for y in range(width):
             held = a
@@ -395,14 +396,16 @@ def _scan_slices(
                     n += ONE
                     prefetch(arena, at + record)
                 else:
-                    if cursor & FULL == 0:
-                        cursor = next_block(np.int64(k), cursor, links, heads, n_used)
-                    rows[cursor] = halves[ids + bit]
-                    cursor += 1
+                    found[n_found] = halves[ids + bit]
+                    n_found += ONE
             a, b, c = b, c, d
             ids += np.uint64(64)
             records += np.uint64(64)
-        cursors[k] = cursor
+        if n_found and not append(
+            np.int64(k), found, np.int64(n_found), rows, links, heads, cursors, n_used
+        ):
+            n_used[0] = len(links)
+            return ZERO, n_verified
         if n >= np.uint64(QUEUE):
             n_verified += np.int64(n)
             n = _verify(

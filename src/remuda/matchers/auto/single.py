@@ -72,12 +72,12 @@ def find(
         if cluster:
             visits[n_visits] = cluster
             n_visits += ONE
-            prefetch(arena, cluster & LOW32)
+            prefetch_chunk(arena, cluster & LOW32)
         cluster = places[at]
         if cluster:
             visits[n_visits] = cluster
             n_visits += ONE
-            prefetch(arena, cluster & LOW32)
+            prefetch_chunk(arena, cluster & LOW32)
     n, n_queued = ZERO, ZERO
     if listed:
         n_visits = ZERO
@@ -103,6 +103,8 @@ def find(
                     out[n + j] = halves[ids + j]
                 n += n_here
             else:
+                if left > n_here:
+                    prefetch_chunk(arena, at + (header >> np.uint64(32)))
                 n, n_queued = _find_in_slices(
                     arena, octets, quarters, halves, at, state, n, n_queued, out, queue
                 )
@@ -132,6 +134,13 @@ def find(
     if listed:
         return LISTED, 0
     return np.int64(n), np.int64(n_queued)
+
+
+@kernel
+def prefetch_chunk(arena: U64, at: np.uint64) -> None:
+    """Ask for the first lines of a chunk: the machine guesses the others when it sees some read."""
+    for line in range(8):
+        prefetch(arena, at + (np.uint64(line) << np.uint64(3)))
 
 
 @kernel

@@ -217,7 +217,7 @@ def _in_gap(words: Ints, i: int, n_gaps: int, space: int) -> bool:
             begin = middle + 1
         else:
             end = middle
-    return begin < n_gaps and words[i + 2 * begin] <= space  # type: ignore[no-any-return]
+    return begin < n_gaps and words[i + 2 * begin] <= space
 
 
 @kernel

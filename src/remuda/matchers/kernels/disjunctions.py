@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from remuda.arrays import Bools, Ints, Longs, Ragged, take_rows
+from remuda.arrays import Ints, Ragged, take_rows
 from remuda.encoding.table import ClauseTable, CnfTable
-from remuda.matchers.kernels.postings import never_true
+from remuda.matchers.kernels.postings import n_per_row, never_true
 
 
 class FlatRows(NamedTuple):
@@ -37,21 +37,17 @@ def flat_rows(cnf: CnfTable) -> FlatRows:
 
 def n_denials(table: ClauseTable) -> Ints:
     """How many ∉ predicates each disjunction has."""
-    return _per_row(table.predicates.on_missing[table.clauses.items], table.clauses.starts)
+    return n_per_row(table.predicates.on_missing[table.clauses.items], table.clauses.starts)
 
 
 def sizes_of_rows(cnf: CnfTable) -> Ints:
     """The size K of each row: how many of its disjunctions have no ∉ predicate."""
-    return _per_row(n_denials(cnf.table)[cnf.rows.items] == 0, cnf.rows.starts)
+    return n_per_row(n_denials(cnf.table)[cnf.rows.items] == 0, cnf.rows.starts)
 
 
 def satisfiable_rows(cnf: CnfTable) -> Ints:
     """The rows of which every disjunction has a predicate that may be true."""
     clauses = cnf.table.clauses
-    n_possible = _per_row(~never_true(cnf.table.predicates)[clauses.items], clauses.starts)
-    n_dead = _per_row(n_possible[cnf.rows.items] == 0, cnf.rows.starts)
+    n_possible = n_per_row(~never_true(cnf.table.predicates)[clauses.items], clauses.starts)
+    n_dead = n_per_row(n_possible[cnf.rows.items] == 0, cnf.rows.starts)
     return np.flatnonzero(n_dead == 0).astype(np.int32)
-
-
-def _per_row(has: Bools, starts: Longs) -> Ints:
-    return np.diff(np.append(0, np.cumsum(has))[starts]).astype(np.int32)

@@ -17,9 +17,12 @@ import numpy as np
 from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of
 from remuda.encoding.table import Predicates
 from remuda.jit import kernel
+from remuda.matchers.kernels.bits import prefetch
+from remuda.matchers.kernels.needs import Words
+from remuda.matchers.kernels.output import grown
 
 ALWAYS = 0
-MOST_MET = 16  # lists by one space, at most: its leaf, "present", and blocks on 14 levels
+MOST_MET = 16  # lists by one space, beside its leaf's: "present", and blocks on every level
 
 _LONG_SPAN = 32  # spaces; a clause in more lists costs more than it saves
 _FINEST = 3  # blocks of 2^3 spaces; each level has four of them in one
@@ -156,35 +159,67 @@ def meet(
     space_starts: Ints,
     block_starts: Ints,
     leaf_of: Ints,
-    met: Ints,
-) -> int:
-    """Note the lists that an event meets, each once, and return how many they are.
-
-    ~list where an access predicate that leads from there may yet not hold.
-    """
+    leaves: Ints,
+    others: Ints,
+) -> tuple[int, int]:
+    """Note the lists that an event meets, each once; return how many are of leaves, and others."""
     first_leaf = block_starts[-1]
-    met[0] = ~ALWAYS
-    n, before = 1, -1
+    others[0] = ALWAYS
+    n_leaves, n_others, before = 0, 1, -1
     for i in range(begin, end):
         space, dim = spaces[i], dim_of_space[spaces[i]]
         missing = space_starts[dim]
         is_first = before < missing
         if is_first:
-            met[n] = ~(first_leaf + leaf_of[missing])
-            n += 1
+            others[n_others] = first_leaf + leaf_of[missing]
+            n_others += 1
         if is_first or leaf_of[space] != leaf_of[before]:
-            met[n] = first_leaf + leaf_of[space]
-            n += 1
+            leaves[n_leaves] = first_leaf + leaf_of[space]
+            n_leaves += 1
         level, base = _FINEST, block_starts[dim]
         while base < block_starts[dim + 1]:
             block = space - missing - 1 >> level
             if is_first or block != before - missing - 1 >> level:
-                met[n] = ~(base + block)
-                n += 1
+                others[n_others] = base + block
+                n_others += 1
             base += (space_starts[dim + 1] - missing - 2 >> level) + 1
             level += 2
         before = space
-    return n
+    return n_leaves, n_others
+
+
+@kernel
+def gather(
+    lists: Ints,
+    n_lists: int,
+    begins: Longs,
+    ends: Longs,
+    slots: Ints,
+    needs: Words,
+    lacks: np.uint64,
+    starts: Longs,
+    queue: Ints,
+    n: np.uint64,
+) -> tuple[Ints, np.uint64, int]:
+    """Add the candidates of some lists to a queue of n, but for those that need what is lacking.
+
+    Lists lie far apart, and so do clauses: what will be read is asked for in advance.
+    """
+    for k in range(n_lists):
+        prefetch(slots, np.uint64(begins[lists[k]]))
+        prefetch(needs, np.uint64(begins[lists[k]]))
+    n_candidates = 0
+    for k in range(n_lists):
+        at, last = np.uint64(begins[lists[k]]), np.uint64(ends[lists[k]])
+        n_candidates += np.int64(last - at)
+        queue = grown(queue, np.int64(n + last - at))
+        n_before = n
+        for i in range(at, last):
+            queue[n] = slots[i]
+            n += np.uint64(needs[i] & lacks == 0)
+        for i in range(n_before, n):
+            prefetch(starts, np.uint64(queue[i]))
+    return queue, n, n_candidates
 
 
 @kernel

@@ -60,19 +60,20 @@ def never_true(predicates: Predicates) -> Bools:
     return ~predicates.on_missing & refuses_all
 
 
-def n_asked(table: ClauseTable) -> Longs:
+def n_asked(table: ClauseTable) -> Ints:
     """How many ∈ predicates each conjunction has: the paper's K."""
-    return _per_clause(~table.predicates.on_missing, table)
+    return n_per_row(~table.predicates.on_missing[table.clauses.items], table.clauses.starts)
 
 
 def satisfiable(table: ClauseTable) -> Ints:
     """The conjunctions without a predicate that is never true."""
-    return np.flatnonzero(_per_clause(never_true(table.predicates), table) == 0).astype(np.int32)
+    never = never_true(table.predicates)[table.clauses.items]
+    return np.flatnonzero(n_per_row(never, table.clauses.starts) == 0).astype(np.int32)
 
 
-def _per_clause(has: Bools, table: ClauseTable) -> Longs:
-    before = np.append(0, np.cumsum(has[table.clauses.items]))
-    return np.diff(before[table.clauses.starts])
+def n_per_row(has: Bools, starts: Longs) -> Ints:
+    """Of how many items of each row it is true."""
+    return np.diff(np.append(0, np.cumsum(has))[starts]).astype(np.int32)
 
 
 def keys_for(table: ClauseTable, uses: Longs, *, conjunctive: bool) -> Keys:
@@ -117,10 +118,12 @@ def _keys(table: ClauseTable, is_deep: Bools) -> Keys:
 def post(predicates: Predicates, keys: Keys, uses: Longs, *, conjunctive: bool) -> Posted:
     """Under which keys each used predicate is posted.
 
-    One that holds on missing is ∉ on the spaces it refuses, any other ∈ on those it accepts. In a
-    conjunction, a wide one of the second kind is ∈ on "present" and ∉ on the spaces it refuses.
+    One that holds on missing is ∉ on the spaces it refuses, any other ∈ on those it accepts. Where
+    `conjunctive`, a wide one of the second kind is ∈ on "present" and ∉ on the spaces it refuses:
+    both are heard then, and the ∉ prevails.
     """
-    return Posted(*_post(uses, *predicates, *_levels(keys), conjunctive))
+    levels = keys.space_starts, keys.first_level, keys.level_starts
+    return Posted(*_post(uses, *predicates, *levels, conjunctive))
 
 
 def only_in(posted: Posted) -> Posted:
@@ -147,10 +150,6 @@ def place(
     """
     starts, entries, items = _place(*posted, *rows, kept, ids, n_keys, by_mark, origins)
     return frozen(Ragged(starts, entries)), items
-
-
-def _levels(keys: Keys) -> tuple[Ints, Ints, Ints]:
-    return keys.space_starts, keys.first_level, keys.level_starts
 
 
 @kernel

@@ -20,6 +20,7 @@ from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of, take_ro
 from remuda.encoding.table import Predicates
 from remuda.jit import kernel
 from remuda.matchers.contract import Literal
+from remuda.matchers.kernels.bits import prefetch
 from remuda.matchers.kernels.growth import thawed
 from remuda.matchers.kernels.hashing import HashTable
 from remuda.matchers.kernels.truth import accepts
@@ -31,6 +32,7 @@ LO_SHIFT, DIM_SHIFT = np.uint64(5), np.uint64(37)
 _NO_BITS = RANGE | SPANS
 _HALF, _LOW_HALF = np.uint64(32), np.uint64(0xFFFFFFFF)
 _ONE, _WIDTH = np.uint64(1), np.uint64(64)
+_AHEAD = np.uint64(8)
 _NO_ROW = -1
 
 REFUSED = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -322,6 +324,17 @@ def leave(spaces: Ints, begin: int, end: int, dim_of_space: Ints, where: Ints) -
     """Undo `arrive`."""
     for i in range(begin, end):
         where[dim_of_space[spaces[i]]] = 0
+
+
+@kernel
+def read_ahead(
+    queue: Ints, i: np.uint64, n: np.uint64, starts: Longs, words: Words
+) -> None:
+    """Ask for the predicates of a slot that is a few places behind in a queue of n."""
+    if i + _AHEAD < n:
+        at = np.uint64(2) * np.uint64(starts[np.uint64(queue[i + _AHEAD])])
+        prefetch(words, at)
+        prefetch(words, at + np.uint64(8))  # the next cache line
 
 
 @kernel

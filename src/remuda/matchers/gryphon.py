@@ -1,0 +1,326 @@
+"""Gryphon: a parallel search tree, which tests one attribute a level, always in the same order.
+
+After Aguilera, Strom, Sturman, Astley and Chandra, "Matching events in a content-based
+subscription system" (PODC 1999). A node has a test for each attribute that some clause beneath it
+asks about next; a test's edges are labelled with values, found by search, or with predicates,
+evaluated one by one. From a test, a don't-care edge leads on to the node's next one. An event
+follows all edges that it satisfies, and the don't-care edge always.
+
+Clauses share the nodes of the predicates that they begin with. One that shares no more ends in a
+leaf and keeps the rest of its predicates there. Predicates that hold on a missing attribute are
+tested last: no event can pass them by.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of, take_rows
+from remuda.encoding.table import ClauseTable, EventBatch, Predicates
+from remuda.jit import kernel
+from remuda.matchers.contract import Hits
+from remuda.matchers.kernels.output import grown
+from remuda.matchers.kernels.truth import holds, lay_out, take_away
+
+WALKED = 4  # tests that are walked in the time it takes to find one
+
+
+class Tree(NamedTuple):
+    """Nodes with their tests and leaves, and tests with their edges; edge i leads to node i + 1."""
+
+    test_starts: Ints
+    missing_starts: Ints  # of each node: its first test of predicates that hold on missing
+    test_level: Ints
+    edge_starts: Ints
+    value_ends: Ints  # of each test: where the edges with values, which stand first, end
+    edge_label: Ints  # a space or a predicate
+    leaf_starts: Ints
+    leaf_row: Ints
+    leaf_rest: Ints  # the first item of the clause that the path has not tested
+
+
+@dataclass(frozen=True, slots=True)
+class Gryphon:
+    """The parallel search tree over clauses whose predicates stand in the order of the levels."""
+
+    predicates: Predicates
+    clauses: Ragged
+    tree: Tree
+    dim_of_level: Ints
+    level_of_dim: Ints
+    dim_of_space: Ints
+
+    @classmethod
+    def build(cls, table: ClauseTable) -> Self:
+        dim_of_level = _most_frequent_first(table)
+        level_of_dim = np.empty_like(dim_of_level)
+        level_of_dim[dim_of_level] = np.arange(table.n_dims, dtype=np.int32)
+        predicates, value, level, clauses = _in_order(table, level_of_dim)
+        return cls(
+            predicates,
+            clauses,
+            _grow(clauses, value, level, table.n_dims),
+            frozen(dim_of_level),
+            frozen(level_of_dim),
+            frozen(table.dim_of_space()),
+        )
+
+    def match(self, events: EventBatch) -> Hits:
+        starts, rows, candidates = _match(
+            events.starts, events.spaces, self.dim_of_space, self.dim_of_level, self.level_of_dim,
+            *self.tree, *self.clauses, *self.predicates,
+        )  # fmt: skip
+        return Hits(starts, rows, candidates)
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for array in (*self.tree, *self.clauses, *self.predicates))
+
+
+def _most_frequent_first(table: ClauseTable) -> Ints:
+    """The dimensions in the order of the levels: few don't-care edges at the top."""
+    asked = table.clauses.items[~table.predicates.on_missing[table.clauses.items]]
+    counts = np.bincount(table.predicates.dim[asked], minlength=table.n_dims)
+    return np.argsort(-counts, kind="stable").astype(np.int32)
+
+
+def _in_order(table: ClauseTable, level_of_dim: Ints) -> tuple[Predicates, Ints, Ints, Ragged]:
+    """The predicates in the order of their tests, and the clauses over them in the same order.
+
+    Beside each predicate, the only space that it asks for, or -1, and its level.
+    """
+    old, clauses = table.predicates, table.clauses
+    single = (old.n_accepted == 1) & ~old.every & ~old.on_missing
+    value = np.full(len(old.dim), -1, np.int32)
+    value[single] = old.span_lo[old.span_starts[:-1][single]]
+    level = level_of_dim[old.dim] + table.n_dims * old.on_missing
+    order = np.lexsort((value, ~single, level))
+    span_starts = old.span_starts.astype(np.int64)
+    lo = take_rows(Ragged(span_starts, old.span_lo), order)
+    hi = take_rows(Ragged(span_starts, old.span_hi), order)
+    predicates = Predicates(
+        old.dim[order], old.on_missing[order], old.every[order],
+        lo.starts.astype(np.int32), lo.items, hi.items,
+    )  # fmt: skip
+    numbers = np.arange(len(order), dtype=np.int32)
+    value = value[order]
+    numbers[1:][(value[1:] == value[:-1]) & (value[1:] >= 0)] = 0  # a value has one edge
+    place = np.empty(len(order), np.int32)
+    place[order] = np.maximum.accumulate(numbers)
+    rows = np.repeat(np.arange(table.n_clauses), np.diff(clauses.starts))
+    items = place[clauses.items]
+    items = items[np.lexsort((items, rows))]
+    return (
+        frozen(predicates),
+        value,
+        level[order].astype(np.int32),
+        frozen(Ragged(clauses.starts, items)),
+    )
+
+
+def _grow(clauses: Ragged, value: Ints, level: Ints, n_dims: int) -> Tree:
+    """The tree, one depth after the other: clauses with the same next predicate share a node."""
+    lengths = np.diff(clauses.starts)
+    rows, node = np.arange(len(lengths)), np.zeros(len(lengths), np.int64)
+    n_nodes, first, depth = 1, 0, 0  # `first` is the first node of this depth
+    edges, leaves = [np.zeros((2, 0), np.int64)], [np.zeros((3, 0), np.int64)]
+    while len(rows):
+        shared = np.bincount(node - first)[node - first] > 1
+        ends = ~shared | (lengths[rows] == depth)
+        leaves.append(np.stack([node[ends], rows[ends], clauses.starts[rows[ends]] + depth]))
+        rows, node = rows[~ends], node[~ends]
+        label = clauses.items[clauses.starts[rows] + depth]
+        keys, child = np.unique(node * len(level) + label, return_inverse=True)
+        edges.append(np.stack([keys // len(level), keys % len(level)]))
+        first, depth, node = n_nodes, depth + 1, n_nodes + child
+        n_nodes += len(keys)
+    parent, label = np.concatenate(edges, axis=1)
+    leaf_node, leaf_row, leaf_rest = np.concatenate(leaves, axis=1)
+    by_node = np.argsort(leaf_node, kind="stable")
+    return _tree(
+        *_tests(parent, level[label], value[label] >= 0, n_nodes, n_dims),
+        np.where(value[label] >= 0, value[label], label),
+        starts_of(np.bincount(leaf_node, minlength=n_nodes)),
+        leaf_row[by_node],
+        leaf_rest[by_node],
+    )
+
+
+def _tests(
+    parent: Longs, level: Ints, has_value: Bools, n_nodes: int, n_dims: int
+) -> tuple[Longs, Longs, Ints, Longs, Longs]:
+    """The edges of each node gathered by level: the first five arrays of the tree."""
+    new = np.ones(len(parent), np.bool_)
+    new[1:] = (parent[1:] != parent[:-1]) | (level[1:] != level[:-1])
+    first = np.flatnonzero(new)
+    edge_starts = np.append(first, len(parent))
+    test_starts = starts_of(np.bincount(parent[first], minlength=n_nodes))
+    return (
+        test_starts,
+        test_starts[:-1] + _counts(level[first] < n_dims, test_starts),
+        level[first],
+        edge_starts,
+        first + _counts(has_value, edge_starts),
+    )
+
+
+def _counts(flags: Bools, starts: Longs) -> Longs:
+    """How many flags are set in each row."""
+    return np.diff(starts_of(flags)[starts])
+
+
+def _tree(*arrays: NDArray[Any]) -> Tree:
+    return frozen(Tree(*(array.astype(np.int32) for array in arrays)))
+
+
+@kernel
+def _match(
+    event_starts: Longs,
+    spaces: Ints,
+    dim_of_space: Ints,
+    dim_of_level: Ints,
+    level_of_dim: Ints,
+    test_starts: Ints,
+    missing_starts: Ints,
+    test_level: Ints,
+    edge_starts: Ints,
+    value_ends: Ints,
+    edge_label: Ints,
+    leaf_starts: Ints,
+    leaf_row: Ints,
+    leaf_rest: Ints,
+    clause_starts: Longs,
+    items: Ints,
+    dims: Ints,
+    on_missing: Bools,
+    every: Bools,
+    span_starts: Ints,
+    span_lo: Ints,
+    span_hi: Ints,
+) -> tuple[Longs, Ints, int]:
+    """The rows that each event satisfies, and how many leaves it reached."""
+    n_events, n_dims = len(event_starts) - 1, len(dim_of_level)
+    starts = np.zeros(n_events + 1, np.int64)
+    rows, stack = np.empty(1024, np.int32), np.empty(1024, np.int32)
+    chosen = np.empty(64, np.int32)
+    first, last = np.zeros(n_dims, np.int64), np.zeros(n_dims, np.int64)
+    n = n_candidates = 0
+    for event in range(n_events):
+        begin, end = event_starts[event], event_starts[event + 1]
+        lay_out(spaces, begin, end, dim_of_space, first, last)
+        stack[0] = 0
+        n_stack = 1
+        while n_stack > 0:
+            n_stack -= 1
+            node = stack[n_stack]
+            rows = grown(rows, n + leaf_starts[node + 1] - leaf_starts[node])
+            for leaf in range(leaf_starts[node], leaf_starts[node + 1]):
+                n_candidates += 1
+                rows[n] = leaf_row[leaf]
+                n += _rest_holds(
+                    leaf_rest[leaf], clause_starts[leaf_row[leaf] + 1], items, spaces, first, last,
+                    dims, on_missing, every, span_starts, span_lo, span_hi,
+                )  # fmt: skip
+            chosen, n_chosen = _tests_of(
+                node, test_starts, missing_starts, test_level, dim_of_level, level_of_dim,
+                spaces[begin:end], dim_of_space, first, last, chosen,
+            )  # fmt: skip
+            for test in chosen[:n_chosen]:
+                dim = dim_of_level[test_level[test] % n_dims]
+                general, end_of_edges = value_ends[test], edge_starts[test + 1]
+                stack = grown(stack, n_stack + last[dim] - first[dim] + end_of_edges - general)
+                for space in spaces[first[dim] : last[dim]]:
+                    edge = _find(edge_label, edge_starts[test], general, space)
+                    if edge >= 0:
+                        stack[n_stack] = edge + 1
+                        n_stack += 1
+                for edge in range(general, end_of_edges):
+                    stack[n_stack] = edge + 1
+                    n_stack += holds(
+                        edge_label[edge], spaces, first, last,
+                        dims, on_missing, every, span_starts, span_lo, span_hi,
+                    )  # fmt: skip
+        take_away(spaces, begin, end, dim_of_space, first, last)
+        starts[event + 1] = n
+    return starts, rows[:n].copy(), n_candidates
+
+
+@kernel
+def _rest_holds(
+    begin: int,
+    end: int,
+    items: Ints,
+    spaces: Ints,
+    first: Longs,
+    last: Longs,
+    dims: Ints,
+    on_missing: Bools,
+    every: Bools,
+    span_starts: Ints,
+    span_lo: Ints,
+    span_hi: Ints,
+) -> bool:
+    """Whether the predicates that a leaf has kept hold."""
+    for i in range(begin, end):
+        if not holds(
+            items[i], spaces, first, last,
+            dims, on_missing, every, span_starts, span_lo, span_hi,
+        ):  # fmt: skip
+            return False
+    return True
+
+
+@kernel
+def _tests_of(
+    node: int,
+    test_starts: Ints,
+    missing_starts: Ints,
+    test_level: Ints,
+    dim_of_level: Ints,
+    level_of_dim: Ints,
+    event: Ints,
+    dim_of_space: Ints,
+    first: Longs,
+    last: Longs,
+    chosen: Ints,
+) -> tuple[Ints, int]:
+    """The tests of the node that the event may pass; beyond the others only don't-care leads."""
+    begin, middle, end = test_starts[node], missing_starts[node], test_starts[node + 1]
+    chosen = grown(chosen, min(middle - begin, len(event)) + end - middle)
+    n = 0
+    if middle - begin > WALKED * len(event):
+        dim = -1
+        for space in event:
+            if dim_of_space[space] != dim:
+                dim = dim_of_space[space]
+                test = _find(test_level, begin, middle, level_of_dim[dim])
+                if test >= 0:
+                    chosen[n] = test
+                    n += 1
+    else:
+        for test in range(begin, middle):
+            dim = dim_of_level[test_level[test]]
+            if first[dim] < last[dim]:
+                chosen[n] = test
+                n += 1
+    for test in range(middle, end):
+        chosen[n] = test
+        n += 1
+    return chosen, n
+
+
+@kernel
+def _find(ascending: Ints, begin: int, end: int, wanted: int) -> int:
+    """Where `wanted` stands between `begin` and `end`, or -1."""
+    stop = end
+    while begin < end:
+        middle = (begin + end) // 2
+        if ascending[middle] < wanted:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin if begin < stop and ascending[begin] == wanted else -1
