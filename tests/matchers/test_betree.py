@@ -360,6 +360,26 @@ def test_a_deletion_recycles_what_lies_on_its_way() -> None:
     assert len(l_node(tree, ROOT)) == 24
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_recycling_keeps_the_invariants(seed: int) -> None:
+    case = random_case(seed, n_clauses=500, n_events=30, n_dims=30, present=0.9, lists=0.1)
+    tree = BETree.build(table_of(case.table.space_starts, case.clauses[:400]), max_cap=4)
+    clauses: Clauses = dict(enumerate(case.clauses[:400]))
+    n_recycled = 0
+    for row in range(400, 500):
+        tree.match(case.events)
+        if row % 10 == 0:
+            n_recycled += tree.adjust()
+        tree.insert(row, case.clauses[row])
+        tree.delete(row - 400)
+        clauses[row] = case.clauses[row]
+        del clauses[row - 400]
+        if row % 20 == 0:
+            check_invariants(tree, clauses)
+            assert rows_of(tree.match(case.events)) == expected(case, clauses)
+    assert n_recycled > 0
+
+
 def test_feedback_guides_the_next_partition() -> None:
     everywhere, selective = 0, 1
     tree = empty_tree([10, 10], max_cap=4)

@@ -48,12 +48,11 @@ class Plan:
     """Criteria in numbers: clauses for matchers, who owns them, and programs."""
 
     conjunctions: ClauseTable
-    owners: Ragged
+    owners: Ragged  # of each clause: its criteria, as ~criterion where that has several clauses
     cnf: CnfTable
     cnf_owners: Ragged
     checked: Bools  # criteria whose clauses are only necessary
     programs: Programs
-    simple: bool  # no criterion has two clauses: nothing can be found twice
 
     @property
     def n_criteria(self) -> int:
@@ -101,7 +100,6 @@ class _Planner:
     disjunctions: _Clauses = field(default_factory=_Clauses)
     cnf_rows: _Clauses = field(default_factory=_Clauses)
     checked: list[bool] = field(default_factory=list)
-    simple: bool = True
     codes: list[int] = field(default_factory=list)
     code_counts: list[int] = field(default_factory=list)
     leaves: dict[Hashable, int] = field(default_factory=dict)
@@ -135,7 +133,6 @@ class _Planner:
             self._add_conjunctions(necessary)
 
     def _add_conjunctions(self, clauses: Sequence[Clause]) -> None:
-        self.simple = self.simple and len(clauses) <= 1
         for clause in clauses:
             self._own(self.conjunctions, self._row_of(clause))
 
@@ -189,12 +186,11 @@ class _Planner:
         disjunctions = self._table(vocabulary, self.disjunctions)
         made = Plan(
             self._table(vocabulary, self.conjunctions),
-            ragged(self.conjunctions.owners),
+            _marked(ragged(self.conjunctions.owners)),
             CnfTable(ragged(self.cnf_rows.rows), disjunctions),
             ragged(self.cnf_rows.owners),
             frozen(np.array(self.checked, np.bool_)),
             self._programs(vocabulary),
-            self.simple,
         )
         return made, vocabulary
 
@@ -221,6 +217,14 @@ class _Planner:
                 np.array([weight for row in values for _, weight in row], np.float64),
             )
         )
+
+
+def _marked(owners: Ragged) -> Ragged:
+    """The owners with those that own several clauses inverted, and behind the others."""
+    several = np.bincount(owners.items)[owners.items] > 1
+    marked = np.where(several, ~owners.items, owners.items)
+    clauses = np.repeat(np.arange(len(owners.starts) - 1), np.diff(owners.starts))
+    return frozen(Ragged(owners.starts, marked[np.lexsort((several, clauses))]))
 
 
 def _plain_conjunction(expression: Expression) -> tuple[Predicate, ...] | None:

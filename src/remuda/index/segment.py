@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from remuda.encoding.table import EventBatch
 from remuda.index.found import Found
 from remuda.jit import kernel
 from remuda.matchers.contract import CnfMatcher, Hits, Matcher, cnf_matcher, conjunction_matcher
-from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.programs import score
 from remuda.matchers.kernels.truth import lay_out, take_away
 from remuda.model.attributes import Attribute
@@ -57,7 +55,6 @@ class Segment:
     words: Lazy
     dim_of_space: Ints
     home: str | None = None  # the directory that it is saved in
-    _scratch: threading.local = field(default_factory=threading.local, repr=False)
 
     @classmethod
     def build(
@@ -109,7 +106,7 @@ class Segment:
     def _owned(self, hits: Hits, owners: Any, events: EventBatch) -> Hits:
         """The owners of the clauses that were hit, checked where the clauses only suffice."""
         made = self.plan
-        starts, rows = _owners(hits.starts, hits.rows, *owners, self._seen(), made.simple)
+        starts, rows = _owners(hits.starts, hits.rows, *owners, made.n_criteria)
         if made.checked.any():
             starts, rows = _check(
                 starts, rows, made.checked, events.starts, events.spaces, self.dim_of_space,
@@ -118,37 +115,38 @@ class Segment:
             )  # fmt: skip
         return Hits(starts, rows, hits.candidates)
 
-    def _seen(self) -> Longs:
-        """A stamp for each criterion, and the last one used; one array a thread."""
-        seen: Longs | None = getattr(self._scratch, "seen", None)
-        if seen is None:
-            seen = self._scratch.seen = np.zeros(self.plan.n_criteria + 1, np.int64)
-        return seen
-
 
 @kernel
 def _owners(
-    hit_starts: Longs, hits: Ints, owner_starts: Longs, owners: Ints, seen: Longs, simple: bool
+    hit_starts: Longs, hits: Ints, owner_starts: Longs, owners: Ints, n_criteria: int
 ) -> tuple[Longs, Ints]:
-    n_events = len(hit_starts) - 1
-    starts = np.zeros(n_events + 1, np.int64)
-    rows = np.empty(max(len(hits), 1), np.int32)
+    """The criteria that own the clauses, each once: only those with several can come twice."""
+    most = 0
+    for clause in hits:
+        most += owner_starts[clause + 1] - owner_starts[clause]
+    starts = np.zeros(len(hit_starts), np.int64)
+    rows = np.empty(most, np.int32)
+    seen = np.zeros((n_criteria >> 6) + 1, np.uint64)
     n = 0
-    stamp = seen[-1]
-    for event in range(n_events):
-        stamp += 1
+    for event in range(len(hit_starts) - 1):
         for i in range(hit_starts[event], hit_starts[event + 1]):
-            begin, end = owner_starts[hits[i]], owner_starts[hits[i] + 1]
-            if n + end - begin > len(rows):
-                rows = grown(rows, n + end - begin)
-            for j in range(begin, end):
-                if simple or seen[owners[j]] != stamp:
-                    seen[owners[j]] = stamp
-                    rows[n] = owners[j]
-                    n += 1
+            for j in range(owner_starts[hits[i]], owner_starts[hits[i] + 1]):
+                owner = owners[j]
+                if owner < 0:  # it has several clauses
+                    owner = ~owner
+                    bit = np.uint64(1) << np.uint64(owner & 63)
+                    if seen[owner >> 6] & bit:
+                        continue
+                    seen[owner >> 6] |= bit
+                rows[n] = owner
+                n += 1
+        if n - starts[event] > len(seen) >> 3:
+            seen[:] = 0
+        else:
+            for i in range(starts[event], n):
+                seen[rows[i] >> 6] = 0
         starts[event + 1] = n
-    seen[-1] = stamp
-    return starts, rows[:n].copy()
+    return starts, rows[:n]  # no copy: few come twice
 
 
 @kernel

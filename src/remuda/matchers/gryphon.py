@@ -1,14 +1,14 @@
 """Gryphon: a parallel search tree, which tests one attribute a level, always in the same order.
 
 After Aguilera, Strom, Sturman, Astley and Chandra, "Matching events in a content-based
-subscription system" (PODC 1999). A node has a test for each attribute that some clause beneath it
-asks about next; a test's edges are labelled with values, found by search, or with predicates,
-evaluated one by one. From a test, a don't-care edge leads on to the node's next one. An event
-follows all edges that it satisfies, and the don't-care edge always.
+subscription system" (PODC 1999), for predicates of any kind. A node has a test for each attribute
+that some clause beneath it asks about next; an edge of a test is labelled with a predicate. An
+event follows all edges whose predicates hold: those that accept few values are found by its value,
+the others are evaluated one by one. From a test, a don't-care edge leads to the node's next test.
 
 Clauses share the nodes of the predicates that they begin with. One that shares no more ends in a
-leaf and keeps the rest of its predicates there. Predicates that hold on a missing attribute are
-tested last: no event can pass them by.
+leaf, which keeps the rest of its predicates. Predicates that hold on a missing attribute come
+last: no event can pass them by.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from remuda.matchers.contract import Hits
 from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.truth import holds, lay_out, take_away
 
+FEW = 16  # spaces at most of a predicate whose edge is found by value
+ON_MISSING = 2  # the turn of predicates that hold on missing, after the narrow and the wide
 WALKED = 4  # tests that are walked in the time it takes to find one
 
 
@@ -36,8 +38,11 @@ class Tree(NamedTuple):
     missing_starts: Ints  # of each node: its first test of predicates that hold on missing
     test_level: Ints
     edge_starts: Ints
-    value_ends: Ints  # of each test: where the edges with values, which stand first, end
-    edge_label: Ints  # a space or a predicate
+    wide_starts: Ints  # of each test: its first edge that is not found by value
+    edge_predicate: Ints
+    value_starts: Ints  # of each test: the spaces that its other edges accept, ascending
+    value_space: Ints
+    value_edge: Ints
     leaf_starts: Ints
     leaf_row: Ints
     leaf_rest: Ints  # the first item of the clause that the path has not tested
@@ -57,13 +62,18 @@ class Gryphon:
     @classmethod
     def build(cls, table: ClauseTable) -> Self:
         dim_of_level = _most_frequent_first(table)
-        level_of_dim = np.empty_like(dim_of_level)
-        level_of_dim[dim_of_level] = np.arange(table.n_dims, dtype=np.int32)
-        predicates, value, level, clauses = _in_order(table, level_of_dim)
+        level_of_dim = np.argsort(dim_of_level).astype(np.int32)
+        level = level_of_dim[table.predicates.dim] + table.n_dims * _turn(table)
+        few = (table.predicates.n_accepted <= FEW) & ~table.predicates.on_missing
+        order = np.lexsort((~few, level))
+        predicates, clauses = _in_order(table, order)
+        parent, label, *leaves = _grow(clauses, len(order))
+        tests = _tests(parent, label, level[order], few[order], table.n_dims, len(leaves[0]) - 1)
+        values = _values(predicates, few[order], tests[3], label)
         return cls(
             predicates,
             clauses,
-            _grow(clauses, value, level, table.n_dims),
+            _tree(*tests, label, *values, *leaves),
             frozen(dim_of_level),
             frozen(level_of_dim),
             frozen(table.dim_of_space()),
@@ -88,17 +98,19 @@ def _most_frequent_first(table: ClauseTable) -> Ints:
     return np.argsort(-counts, kind="stable").astype(np.int32)
 
 
-def _in_order(table: ClauseTable, level_of_dim: Ints) -> tuple[Predicates, Ints, Ints, Ragged]:
-    """The predicates in the order of their tests, and the clauses over them in the same order.
+def _turn(table: ClauseTable) -> Longs:
+    """When each predicate is tested: the narrow first, then those that most values satisfy.
 
-    Beside each predicate, the only space that it asks for, or -1, and its level.
+    Those that hold on a missing attribute come last.
     """
+    predicates = table.predicates
+    wide = 2 * predicates.n_accepted > np.diff(table.space_starts)[predicates.dim] - 1
+    return np.where(predicates.on_missing, ON_MISSING, wide.astype(np.int64))
+
+
+def _in_order(table: ClauseTable, order: Longs) -> tuple[Predicates, Ragged]:
+    """The predicates in the order given, and over them the clauses, each in that order too."""
     old, clauses = table.predicates, table.clauses
-    single = (old.n_accepted == 1) & ~old.every & ~old.on_missing
-    value = np.full(len(old.dim), -1, np.int32)
-    value[single] = old.span_lo[old.span_starts[:-1][single]]
-    level = level_of_dim[old.dim] + table.n_dims * old.on_missing
-    order = np.lexsort((value, ~single, level))
     span_starts = old.span_starts.astype(np.int64)
     lo = take_rows(Ragged(span_starts, old.span_lo), order)
     hi = take_rows(Ragged(span_starts, old.span_hi), order)
@@ -106,24 +118,18 @@ def _in_order(table: ClauseTable, level_of_dim: Ints) -> tuple[Predicates, Ints,
         old.dim[order], old.on_missing[order], old.every[order],
         lo.starts.astype(np.int32), lo.items, hi.items,
     )  # fmt: skip
-    numbers = np.arange(len(order), dtype=np.int32)
-    value = value[order]
-    numbers[1:][(value[1:] == value[:-1]) & (value[1:] >= 0)] = 0  # a value has one edge
-    place = np.empty(len(order), np.int32)
-    place[order] = np.maximum.accumulate(numbers)
+    items = np.argsort(order).astype(np.int32)[clauses.items]
     rows = np.repeat(np.arange(table.n_clauses), np.diff(clauses.starts))
-    items = place[clauses.items]
     items = items[np.lexsort((items, rows))]
-    return (
-        frozen(predicates),
-        value,
-        level[order].astype(np.int32),
-        frozen(Ragged(clauses.starts, items)),
-    )
+    return frozen(predicates), frozen(Ragged(clauses.starts, items))
 
 
-def _grow(clauses: Ragged, value: Ints, level: Ints, n_dims: int) -> Tree:
-    """The tree, one depth after the other: clauses with the same next predicate share a node."""
+def _grow(clauses: Ragged, n_predicates: int) -> tuple[Longs, Longs, Longs, Longs, Longs]:
+    """The tree, one depth after the other: clauses with the same next predicate share a node.
+
+    Of each edge, the node it leaves and its predicate; then the leaves, ragged by node: the row,
+    and the first item that has not been tested.
+    """
     lengths = np.diff(clauses.starts)
     rows, node = np.arange(len(lengths)), np.zeros(len(lengths), np.int64)
     n_nodes, first, depth = 1, 0, 0  # `first` is the first node of this depth
@@ -134,26 +140,22 @@ def _grow(clauses: Ragged, value: Ints, level: Ints, n_dims: int) -> Tree:
         leaves.append(np.stack([node[ends], rows[ends], clauses.starts[rows[ends]] + depth]))
         rows, node = rows[~ends], node[~ends]
         label = clauses.items[clauses.starts[rows] + depth]
-        keys, child = np.unique(node * len(level) + label, return_inverse=True)
-        edges.append(np.stack([keys // len(level), keys % len(level)]))
+        keys, child = np.unique(node * n_predicates + label, return_inverse=True)
+        edges.append(np.stack([keys // n_predicates, keys % n_predicates]))
         first, depth, node = n_nodes, depth + 1, n_nodes + child
         n_nodes += len(keys)
     parent, label = np.concatenate(edges, axis=1)
     leaf_node, leaf_row, leaf_rest = np.concatenate(leaves, axis=1)
     by_node = np.argsort(leaf_node, kind="stable")
-    return _tree(
-        *_tests(parent, level[label], value[label] >= 0, n_nodes, n_dims),
-        np.where(value[label] >= 0, value[label], label),
-        starts_of(np.bincount(leaf_node, minlength=n_nodes)),
-        leaf_row[by_node],
-        leaf_rest[by_node],
-    )
+    leaf_starts = starts_of(np.bincount(leaf_node, minlength=n_nodes))
+    return parent, label, leaf_starts, leaf_row[by_node], leaf_rest[by_node]
 
 
 def _tests(
-    parent: Longs, level: Ints, has_value: Bools, n_nodes: int, n_dims: int
-) -> tuple[Longs, Longs, Ints, Longs, Longs]:
-    """The edges of each node gathered by level: the first five arrays of the tree."""
+    parent: Longs, label: Longs, level: Longs, few: Bools, n_dims: int, n_nodes: int
+) -> tuple[Longs, Longs, Longs, Longs, Longs]:
+    """The edges of each node gathered by level: the tree's first five arrays."""
+    level = level[label]
     new = np.ones(len(parent), np.bool_)
     new[1:] = (parent[1:] != parent[:-1]) | (level[1:] != level[:-1])
     first = np.flatnonzero(new)
@@ -161,16 +163,33 @@ def _tests(
     test_starts = starts_of(np.bincount(parent[first], minlength=n_nodes))
     return (
         test_starts,
-        test_starts[:-1] + _counts(level[first] < n_dims, test_starts),
+        test_starts[:-1] + _counts(level[first] < ON_MISSING * n_dims, test_starts),
         level[first],
         edge_starts,
-        first + _counts(has_value, edge_starts),
+        first + _counts(few[label], edge_starts),
     )
 
 
 def _counts(flags: Bools, starts: Longs) -> Longs:
     """How many flags are set in each row."""
     return np.diff(starts_of(flags)[starts])
+
+
+def _values(
+    predicates: Predicates, few: Bools, edge_starts: Longs, label: Longs
+) -> tuple[Longs, Longs, Longs]:
+    """The spaces by which edges are found: where each test's begin, each space, and its edge."""
+    widths = predicates.span_hi - predicates.span_lo
+    widths[np.repeat(~few, np.diff(predicates.span_starts))] = 0
+    ends = starts_of(widths)
+    spaces = np.arange(ends[-1]) + np.repeat(predicates.span_lo - ends[:-1], widths)
+    accepted = Ragged(ends[predicates.span_starts], spaces.astype(np.int32))
+    by_edge = take_rows(accepted, label)
+    counts = np.diff(by_edge.starts)
+    edge = np.repeat(np.arange(len(label)), counts)
+    test = np.repeat(np.arange(len(edge_starts) - 1), np.diff(edge_starts))[edge]
+    order = np.lexsort((by_edge.items, test))
+    return by_edge.starts[edge_starts], by_edge.items[order].astype(np.int64), edge[order]
 
 
 def _tree(*arrays: NDArray[Any]) -> Tree:
@@ -188,8 +207,11 @@ def _match(
     missing_starts: Ints,
     test_level: Ints,
     edge_starts: Ints,
-    value_ends: Ints,
-    edge_label: Ints,
+    wide_starts: Ints,
+    edge_predicate: Ints,
+    value_starts: Ints,
+    value_space: Ints,
+    value_edge: Ints,
     leaf_starts: Ints,
     leaf_row: Ints,
     leaf_rest: Ints,
@@ -231,17 +253,20 @@ def _match(
             )  # fmt: skip
             for test in chosen[:n_chosen]:
                 dim = dim_of_level[test_level[test] % n_dims]
-                general, end_of_edges = value_ends[test], edge_starts[test + 1]
-                stack = grown(stack, n_stack + last[dim] - first[dim] + end_of_edges - general)
-                for space in spaces[first[dim] : last[dim]]:
-                    edge = _find(edge_label, edge_starts[test], general, space)
-                    if edge >= 0:
-                        stack[n_stack] = edge + 1
+                stack = grown(stack, n_stack + edge_starts[test + 1] - edge_starts[test])
+                evaluated = edge_starts[test]
+                if last[dim] - first[dim] == 1:  # a list might meet an edge twice
+                    evaluated = wide_starts[test]
+                    space, stop = spaces[first[dim]], value_starts[test + 1]
+                    i = _search(value_space, value_starts[test], stop, space)
+                    while i < stop and value_space[i] == space:
+                        stack[n_stack] = value_edge[i] + 1
                         n_stack += 1
-                for edge in range(general, end_of_edges):
+                        i += 1
+                for edge in range(evaluated, edge_starts[test + 1]):
                     stack[n_stack] = edge + 1
                     n_stack += holds(
-                        edge_label[edge], spaces, first, last,
+                        edge_predicate[edge], spaces, first, last,
                         dims, on_missing, every, span_starts, span_lo, span_hi,
                     )  # fmt: skip
         take_away(spaces, begin, end, dim_of_space, first, last)
@@ -290,20 +315,22 @@ def _tests_of(
 ) -> tuple[Ints, int]:
     """The tests of the node that the event may pass; beyond the others only don't-care leads."""
     begin, middle, end = test_starts[node], missing_starts[node], test_starts[node + 1]
-    chosen = grown(chosen, min(middle - begin, len(event)) + end - middle)
+    chosen = grown(chosen, min(middle - begin, ON_MISSING * len(event)) + end - middle)
     n = 0
     if middle - begin > WALKED * len(event):
         dim = -1
         for space in event:
             if dim_of_space[space] != dim:
                 dim = dim_of_space[space]
-                test = _find(test_level, begin, middle, level_of_dim[dim])
-                if test >= 0:
-                    chosen[n] = test
-                    n += 1
+                for turn in range(ON_MISSING):
+                    level = level_of_dim[dim] + turn * len(level_of_dim)
+                    test = _search(test_level, begin, middle, level)
+                    if test < middle and test_level[test] == level:
+                        chosen[n] = test
+                        n += 1
     else:
         for test in range(begin, middle):
-            dim = dim_of_level[test_level[test]]
+            dim = dim_of_level[test_level[test] % len(dim_of_level)]
             if first[dim] < last[dim]:
                 chosen[n] = test
                 n += 1
@@ -314,13 +341,12 @@ def _tests_of(
 
 
 @kernel
-def _find(ascending: Ints, begin: int, end: int, wanted: int) -> int:
-    """Where `wanted` stands between `begin` and `end`, or -1."""
-    stop = end
+def _search(ascending: Ints, begin: int, end: int, wanted: int) -> int:
+    """The first place from `begin` to `end` whose item is not below `wanted`."""
     while begin < end:
         middle = (begin + end) // 2
         if ascending[middle] < wanted:
             begin = middle + 1
         else:
             end = middle
-    return begin if begin < stop and ascending[begin] == wanted else -1
+    return begin

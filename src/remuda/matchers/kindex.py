@@ -132,7 +132,7 @@ def _conjunction_algorithm(
     span_hi: Ints,
 ) -> tuple[Longs, Ints, Floats, Longs]:
     """Algorithm 1, with the two prunings of section 5 where it is ranked."""
-    n_events, n, tally = len(event_starts) - 1, 0, np.zeros(3, np.int64)
+    n_events, n, n_kept, tally = len(event_starts) - 1, 0, 0, np.zeros(3, np.int64)
     starts, rows, scores = np.zeros(n_events + 1, np.int64), np.empty(1024, np.int32), np.empty(0)
     best_scores, best_rows = np.empty(n_best), np.empty(n_best, np.int32)
     most_keys = longest * most_per_space + 1  # Z is one more
@@ -157,7 +157,6 @@ def _conjunction_algorithm(
         n_runs = begin_event(n_keys, n_groups, key_runs, keys, groups, shares, sizes, next_runs)
         if n_runs > len(heads):
             heads, positions, ends, owners, list_bounds = room_for(n_runs)
-        n_kept = 0
         for size in range(min(largest_size, n_groups), -1, -1):
             n_lists = get_posting_lists(
                 size, n_keys, keys, groups, group_weights,
@@ -202,7 +201,7 @@ def _conjunction_algorithm(
         if ranked:
             take_away(spaces, begin, end, dim_of_space, first, last)
             scores, rows = drain(best_scores, best_rows, n_kept, scores, rows, n)
-            n += n_kept
+            n, n_kept = n + n_kept, 0
         starts[event + 1] = n
     return starts, rows[:n].copy(), scores[: n if ranked else 0].copy(), tally
 

@@ -9,7 +9,7 @@ fewer access predicates, or with ones that cover too many pairs, are listed as i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -21,7 +21,6 @@ from remuda.jit import kernel
 from remuda.matchers.contract import Hits, Literal
 from remuda.matchers.kernels.access import Selectivity, most_selective_first, selectivity
 from remuda.matchers.kernels.bits import prefetch
-from remuda.matchers.kernels.growth import thawed
 from remuda.matchers.kernels.hashing import NO_KEY, HashTable, hashed
 from remuda.matchers.kernels.lists import Lists
 from remuda.matchers.kernels.needs import Words, lacking, needs_of
@@ -39,23 +38,19 @@ from remuda.matchers.kernels.records import (
 from remuda.matchers.pstforest import Forest, Trees, access_predicates, has_access
 
 _MOST_PAIRS = 64  # of leaves, that two access predicates may cover
-_LEAF = 32  # a pair is the first leaf shifted by this, and the second
+_LEAF = 32  # a pair is its first leaf shifted by this, and its second
+_SECOND = (1 << _LEAF) - 1
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
 @dataclass(slots=True)
 class PairLists:
-    """The clauses of each 2-dim predicate space, in the list whose number the hash table has.
-
-    What only changes need is made for the first of them: the pair of leaves of each list, and the
-    numbers of the lists that each leaf takes part in.
-    """
+    """The clauses of each 2-dim predicate space, in the list that the hash table numbers."""
 
     numbers: HashTable
     lists: Lists  # of slots, and of what their clauses need
     n_lists: int
-    pairs: Longs | None = None
-    by_leaf: Lists | None = None
+    _partners: Lists | None = field(init=False, default=None)
 
     @classmethod
     def of(cls, pairs: Longs, slots: Ints, needs: Words) -> PairLists:
@@ -74,61 +69,59 @@ class PairLists:
 
     @property
     def nbytes(self) -> int:
-        changing = (part.nbytes for part in (self.pairs, self.by_leaf) if part is not None)
-        return self.numbers.nbytes + self.lists.nbytes + sum(changing)
+        partners = self._partners.nbytes if self._partners else 0
+        return self.numbers.nbytes + self.lists.nbytes + partners
+
+    @property
+    def partners(self) -> Lists:
+        """The leaves that each leaf is paired with, ~leaf where that is the first of the pair.
+
+        Made when something changes: only then all pairs of one leaf are asked for.
+        """
+        if self._partners is None:
+            pairs = self.numbers.keys[self.numbers.keys != NO_KEY]
+            first, second = pairs >> _LEAF, pairs & _SECOND
+            leaves = np.concatenate((first, second))
+            order = np.argsort(leaves, kind="stable")
+            partners = np.concatenate((second, ~first))[order].astype(np.int32)
+            self._partners = Lists.of(starts_of(np.bincount(leaves)), partners)
+        return self._partners
 
     def add(self, pair: int, slot: int, needs: np.uint64) -> None:
-        if pair not in self.numbers:
-            self._open(pair)
-        self.lists.add(self.numbers[pair], slot, needs)
+        number = self.numbers[pair] if pair in self.numbers else self._open(pair)
+        self.lists.add(number, slot, needs)
 
     def remove(self, pair: int, slot: int) -> None:
         number = self.numbers[pair]
         self.lists.remove(number, slot)
-        if len(self.lists.items(number)) == 0:
-            self._close(pair, number)
+        if len(self.lists.row(number)) == 0:
+            self._close(pair)
 
     def copy(self, source: int, target: int) -> None:
-        """Copy the lists of one leaf to another, the pairs being of the new leaf then."""
-        pairs, by_leaf = self._changing()
-        for number in by_leaf.items(source).tolist():
-            first, second = divmod(int(pairs[number]), 1 << _LEAF)
-            pair = _pair(target, second) if first == source else _pair(first, target)
-            self.lists.copy(number, self._open(pair))
+        """Copy the lists of one leaf to the same pairs of another, as Algorithm 6 asks."""
+        for partner in self.partners.row(source).tolist():
+            number = self.numbers[_pair(source, partner)]
+            self.lists.copy(number, self._open(_pair(target, partner)))
 
     def clear(self, leaf: int) -> None:
         """Drop the lists of a leaf."""
-        pairs, by_leaf = self._changing()
-        for number in by_leaf.items(leaf).tolist():
-            self._close(int(pairs[number]), number)
+        for partner in self.partners.row(leaf).tolist():
+            self._close(_pair(leaf, partner))
 
     def _open(self, pair: int) -> int:
-        pairs, by_leaf = self._changing()
+        first, second = divmod(pair, 1 << _LEAF)
+        self.partners.add(first, second)
+        self.partners.add(second, ~first)
         number, self.n_lists = self.n_lists, self.n_lists + 1
-        self.pairs = thawed(pairs, self.n_lists)
-        self.pairs[number] = pair
         self.numbers[pair] = number
-        for leaf in divmod(pair, 1 << _LEAF):
-            by_leaf.add(leaf, number)
         return number
 
-    def _close(self, pair: int, number: int) -> None:
-        _, by_leaf = self._changing()
-        self.lists.clear(number)
+    def _close(self, pair: int) -> None:
+        first, second = divmod(pair, 1 << _LEAF)
+        self.partners.remove(first, second)
+        self.partners.remove(second, ~first)
+        self.lists.clear(self.numbers[pair])
         del self.numbers[pair]
-        for leaf in divmod(pair, 1 << _LEAF):
-            by_leaf.remove(leaf, number)
-
-    def _changing(self) -> tuple[Longs, Lists]:
-        if self.pairs is None or self.by_leaf is None:
-            used = self.numbers.keys != NO_KEY
-            self.pairs = np.empty(self.n_lists, np.int64)
-            self.pairs[self.numbers.values[used]] = self.numbers.keys[used]
-            leaves = np.concatenate((self.pairs >> _LEAF, self.pairs & ((1 << _LEAF) - 1)))
-            numbers = np.tile(np.arange(self.n_lists, dtype=np.int32), 2)
-            order = np.argsort(leaves, kind="stable")
-            self.by_leaf = Lists.of(starts_of(np.bincount(leaves)), numbers[order])
-        return self.pairs, self.by_leaf
 
 
 @dataclass(slots=True)
@@ -224,11 +217,12 @@ def _access(forest: Forest, predicates: Predicates) -> tuple[Predicates, int]:
 def _pairs(predicates: Predicates, leaves: list[list[int]]) -> list[int]:
     """The 2-dim predicate spaces of two access predicates that cover these leaves."""
     first, second = leaves if predicates.dim[0] < predicates.dim[1] else leaves[::-1]
-    return [_pair(a, b) for a in first for b in second]
+    return [_pair(leaf, partner) for leaf in first for partner in second]
 
 
-def _pair(first: int, second: int) -> int:
-    return first << _LEAF | second
+def _pair(leaf: int, partner: int) -> int:
+    """A leaf and its partner, or ~partner where that comes first, in one number."""
+    return leaf << _LEAF | partner if partner >= 0 else ~partner << _LEAF | leaf
 
 
 def _paired(clauses: Ragged, predicates: Predicates, is_narrow: Bools) -> tuple[Ragged, Bools]:
@@ -330,7 +324,7 @@ def _look_up(
     for i in range(n):
         at = places[i]
         while keys[at] != pairs[i] and keys[at] != NO_KEY:
-            at = (at + 1) & (len(keys) - 1)
+            at = at + 1 if at + 1 < len(keys) else 0
         if keys[at] == pairs[i]:
             numbers[n_found] = values[at]
             prefetch(pair_begins, np.uint64(values[at]))

@@ -1,21 +1,23 @@
-"""PS-Tree: one dimension cut into disjoint predicate spaces, each a leaf that counts its predicates.
+"""PS-Tree: a dimension divided into disjoint predicate spaces, the leaves of the tree.
 
 The paper's inner nodes lead from a value to its leaf, element by element. Values here are
-ordinals, so one step leads there: `leaf_of`. A cut lies before an ordinal; it stays as long as a
-predicate begins or ends there. What hangs on leaves belongs to the caller, who is told when a
-leaf splits (both parts then have what it had) and when two merge (both have the same).
+ordinals, and one step leads there: `leaf_of`. A cut lies before an ordinal; it stays as long as a
+predicate begins or ends there. What hangs on leaves is the caller's, who is told when a leaf
+splits (both parts then have what it had) and when two merge (both have the same).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from remuda.arrays import Ints, frozen
+from remuda.arrays import Ints, Ragged, frozen, invert, starts_of
 from remuda.matchers.kernels.growth import thawed
+from remuda.matchers.kernels.lists import Lists
 
 _NO_LEAF = -1
 
@@ -36,7 +38,7 @@ class PSTree:
     free: int = _NO_LEAF  # the first leaf not in use; `hi` leads to the next
 
     @classmethod
-    def build(cls, ends: Ints, lo: Ints, hi: Ints, times: Ints) -> PSTree:
+    def build(cls, ends: Ints, lo: Ints, hi: Ints, times: NDArray[Any]) -> PSTree:
         """The tree of predicates `lo` to `hi - 1`, each inserted so many times.
 
         The ends of all dimensions ascend from 0.
@@ -121,3 +123,38 @@ class PSTree:
     def _thaw(self) -> None:
         self.leaf_of, self.uses = thawed(self.leaf_of), thawed(self.uses)
         self.lo, self.hi, self.counter = thawed(self.lo), thawed(self.hi), thawed(self.counter)
+
+
+@dataclass(slots=True)
+class PSTreeB:
+    """The paper's PS-Tree_B in one dimension: each leaf lists the intervals that cover it."""
+
+    tree: PSTree
+    lists: Lists
+
+    @classmethod
+    def build(cls, n_values: int, lo: Ints, hi: Ints) -> Self:
+        """Over the ordinals below `n_values`: interval i is `lo[i]` to `hi[i] - 1`."""
+        tree = PSTree.build(np.array([0, n_values]), lo, hi, np.ones(len(lo), np.int32))
+        first, counts = tree.leaf_of[lo], tree.leaf_of[hi - 1] - tree.leaf_of[lo] + 1
+        starts = starts_of(counts)
+        leaves = np.arange(starts[-1]) + np.repeat(first - starts[:-1], counts)
+        covering = invert(Ragged(starts, leaves.astype(np.int32)), tree.n_leaves)
+        return cls(tree, Lists.of(*covering))
+
+    @property
+    def nbytes(self) -> int:
+        return self.tree.nbytes + self.lists.nbytes
+
+    def insert(self, which: int, lo: int, hi: int) -> None:
+        for leaf in self.tree.insert(lo, hi, self.lists.copy).tolist():
+            self.lists.add(leaf, which)
+
+    def delete(self, which: int, lo: int, hi: int) -> None:
+        for leaf in self.tree.covered(lo, hi).tolist():
+            self.lists.remove(leaf, which)
+        self.tree.delete(lo, hi, self.lists.clear)
+
+    def stab(self, values: Ints) -> Ragged:
+        """The intervals that contain each value."""
+        return self.lists.rows(self.tree.leaf_of[values])

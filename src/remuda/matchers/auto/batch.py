@@ -24,6 +24,7 @@ from remuda.matchers.auto.single import (
 )
 from remuda.matchers.auto.slices import MOST_CLAUSES, WITH_RECORDS
 from remuda.matchers.auto.words import DIM, U64
+from remuda.matchers.auto.inline import inlined
 from remuda.matchers.kernels.bits import prefetch, trailing_zeros
 
 MOST_EVENTS = 1024  # of a batch
@@ -133,6 +134,7 @@ def find_together(
                             waiting_events[n_waiting] = k
                             n_waiting += ONE
                             prefetch(arena, record)
+                            prefetch(arena, record + np.uint64(8))
                     if n_waiting >= np.uint64(QUEUE):
                         n_verified += np.int64(n_waiting)
                         n_waiting = _verify(
@@ -235,7 +237,7 @@ def _register(
     return np.int64(n_clusters)
 
 
-@kernel
+@inlined
 def _count(
     cluster: np.uint64,
     visitors: NDArray[np.uint32],
@@ -249,7 +251,7 @@ def _count(
     return n_clusters
 
 
-@kernel
+@inlined
 def _copy_plain(
     at: np.uint64,
     begin: np.uint64,
@@ -328,7 +330,7 @@ def _verify(
     return ZERO
 
 
-@kernel
+@inlined
 def _scan_slices(
     at: np.uint64,
     begin: np.uint64,

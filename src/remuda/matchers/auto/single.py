@@ -15,6 +15,7 @@ from remuda.matchers.auto.slices import WITH_RECORDS
 from remuda.matchers.auto.words import (
     DIM, FORM_SHIFT, LAST, ON_MISSING, REFUSES, SPAN, U64, accepts_cell, next_exact,
 )
+from remuda.matchers.auto.inline import inlined
 from remuda.matchers.kernels.bits import prefetch, trailing_zeros
 
 LISTED = -1  # the event has a list: lists.py
@@ -97,6 +98,7 @@ def find(
                         queue[n_queued] = record
                         n_queued += ONE
                         prefetch(arena, record)
+                        prefetch(arena, record + np.uint64(8))
             elif kind == np.uint64(PLAIN):
                 ids = (at + ONE) << ONE
                 for j in range(n_here):
@@ -136,14 +138,14 @@ def find(
     return np.int64(n), np.int64(n_queued)
 
 
-@kernel
+@inlined
 def prefetch_chunk(arena: U64, at: np.uint64) -> None:
     """Ask for the first lines of a chunk: the machine guesses the others when it sees some read."""
     for line in range(8):
         prefetch(arena, at + (np.uint64(line) << np.uint64(3)))
 
 
-@kernel
+@inlined
 def enter_wide(
     trait: np.uint64,
     cell: np.uint64,
@@ -163,7 +165,7 @@ def enter_wide(
         state[base + page] = cell % n_positions + ONE
 
 
-@kernel
+@inlined
 def leave_wide(
     trait: np.uint64,
     cell: np.uint64,
@@ -180,7 +182,7 @@ def leave_wide(
         state[(trait >> FIRST_PAGE_SHIFT) + cell // n_positions - ONE] = 0
 
 
-@kernel
+@inlined
 def _find_in_slices(
     arena: U64,
     octets: NDArray[np.uint8],
@@ -241,7 +243,7 @@ def _find_in_slices(
     return n, n_queued
 
 
-@kernel
+@inlined
 def row_of(
     arena: U64,
     octets: NDArray[np.uint8],

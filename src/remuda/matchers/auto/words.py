@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from remuda.arrays import Bools, Ints, Longs, starts_of
 from remuda.encoding.table import ClauseTable
 from remuda.jit import kernel
+from remuda.matchers.auto.inline import inlined
 
 U64 = NDArray[np.uint64]
 
@@ -296,7 +297,7 @@ def _write_tails(
             tails[w + 1] = np.uint64(spill_starts[p])
 
 
-@kernel
+@inlined
 def next_exact(w: np.uint64, word: np.uint64) -> np.uint64:
     """Where the exact word after the one at `w` stands."""
     form = (word >> FORM_SHIFT) & np.uint64(3)
@@ -305,7 +306,7 @@ def next_exact(w: np.uint64, word: np.uint64) -> np.uint64:
     return w + np.uint64(1) + np.uint64(form == np.uint64(SPANS))
 
 
-@kernel
+@inlined
 def accepts_cell(
     arena: U64, quarters: NDArray[np.uint16], w: np.uint64, word: np.uint64, cell: np.uint64
 ) -> bool:

@@ -40,7 +40,7 @@ from remuda.matchers.betree.pools import (
     to_limbo,
 )
 from remuda.matchers.betree.records import predicates_of, records_of
-from remuda.matchers.betree.upkeep import adjust, delete, tick
+from remuda.matchers.betree.upkeep import adjust, delete, tidy
 from remuda.matchers.contract import Hits, Literal
 
 MAX_CAP = 50  # more than the paper's 5 to 20: an l_node's signatures are scanned fast
@@ -101,7 +101,8 @@ class BETree:
         self._make_room(1, len(record.words))
         e = _append(self.pools, row, record.words, record.needs[0])
         self._settle()
-        self._tick(e)
+        tidy(self.pools, self.pools.expressions[e, PLACE], self.max_cap, self.min_size)
+        self._settle()
 
     def delete(self, row: int) -> None:
         """Remove the expression under the row."""
@@ -109,7 +110,6 @@ class BETree:
         if e == NONE:
             raise KeyError(f"no expression has the row {row}")
         self._thaw()
-        self._tick(e)
         delete(self.pools, e, self.max_cap, self.min_size)
         self._settle()
         self._reclaim()
@@ -121,7 +121,7 @@ class BETree:
         the events change, call it from time to time.
         """
         self._thaw()
-        n_recycled = adjust(self.pools, self.max_cap)
+        n_recycled = adjust(self.pools, self.max_cap, self.min_size)
         self._settle()
         self._reclaim()
         return int(n_recycled)
@@ -137,11 +137,6 @@ class BETree:
         """The row's expression, or NONE."""
         expressions, row_heads = self.pools.expressions.view(), self.pools.row_heads.view()
         return int(find_row(row, frozen(expressions), frozen(row_heads)))
-
-    def _tick(self, e: int) -> None:
-        """Count a change on the expression's path, and recycle there what is due."""
-        tick(self.pools, self.pools.expressions[e, PLACE], self.max_cap)
-        self._settle()
 
     def _settle(self) -> None:
         while not settle(self.pools, self.space_starts, self.max_cap, self.min_size):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from remuda.arrays import Ints
 from remuda.jit import kernel
 from remuda.matchers.betree.pools import (
     CAP,
@@ -32,7 +31,6 @@ from remuda.matchers.betree.pools import (
     free_c_node,
     free_expression,
     free_p_node,
-    push_children,
     subtree,
     to_limbo,
 )
@@ -42,23 +40,24 @@ RANK_WINDOW = 0.1  # of a node's expressions: after so many operations it is ran
 
 @kernel
 def delete(pools: Pools, e: int, max_cap: int, min_size: int) -> None:
-    """Remove the expression, and merge the nodes that underflow."""
+    """Remove the expression, and tidy up where it was."""
     c = pools.expressions[e, PLACE]
     free_expression(pools, e)
     climb(pools, c, -1, -depth_of(pools, c))
-    _merge(pools, c, max_cap, min_size)
+    tidy(pools, c, max_cap, min_size)
 
 
 @kernel
-def _merge(pools: Pools, c: int, max_cap: int, min_size: int) -> None:
-    """Remove the nodes from `c` upward that have too few expressions, which are inserted anew.
+def tidy(pools: Pools, c: int, max_cap: int, min_size: int) -> None:
+    """Count a change on all nodes from `c` upward, and take out those that are not worth it.
 
-    Then make one l_node of the largest subtree there that is underflowing.
+    Then make one l_node of the largest subtree there that underflows.
     """
     c_nodes, kept = pools.c_nodes, c
     while c != ROOT:
         parent = above(pools, c)
-        if c_nodes[c, COUNT] < (min_size if c_nodes[c, PARENT] < 0 else 1):
+        c_nodes[c, WINDOW] += 1
+        if _has_too_few(c_nodes, c, min_size) or _ranks_low(pools, c, max_cap):
             _take_out(pools, c)
             kept = parent
         c = parent
@@ -69,8 +68,57 @@ def _merge(pools: Pools, c: int, max_cap: int, min_size: int) -> None:
 
 
 @kernel
+def adjust(pools: Pools, max_cap: int, min_size: int) -> int:
+    """Recycle all nodes that rank low; how many expressions they had."""
+    n_recycled = 0
+    for c in subtree(pools, ROOT)[:0:-1]:  # from the bottom up, but the root
+        if _ranks_low(pools, c, max_cap):
+            n_recycled += pools.c_nodes[c, COUNT]
+            _take_out(pools, c)
+        elif _has_too_few(pools.c_nodes, c, min_size):
+            _take_out(pools, c)
+        elif pools.c_nodes[c, COUNT] <= max_cap // 2:
+            _dissolve(pools, c, max_cap)
+    return n_recycled
+
+
+@kernel
+def _has_too_few(c_nodes: Ints, c: int, min_size: int) -> bool:
+    """Whether a half has no expressions, or a p_node fewer than it takes to make one."""
+    return c_nodes[c, COUNT] < (min_size if c_nodes[c, PARENT] < 0 else 1)  # type: ignore[no-any-return]
+
+
+@kernel
+def _ranks_low(pools: Pools, c: int, max_cap: int) -> bool:
+    """Whether the node's window ends now, with a rank below the threshold."""
+    c_nodes, feedback, now = pools.c_nodes, pools.feedback, pools.presence[-1]
+    n_operations = c_nodes[c, WINDOW] + now - feedback[c, SINCE]
+    if n_operations < max(RANK_WINDOW * c_nodes[c, COUNT], max_cap):
+        return False
+    gain, loss = _gain_and_loss(pools, c)
+    c_nodes[c, WINDOW] = 0
+    feedback[c, SINCE] += (now - feedback[c, SINCE]) // 2  # forget half of what was seen
+    feedback[c, LOST] //= 2
+    if c_nodes[c, PARENT] < 0:
+        pools.p_nodes[~c_nodes[c, PARENT], P_LOSS] = loss
+    return gain - loss < THETA  # type: ignore[no-any-return]
+
+
+@kernel
+def _gain_and_loss(pools: Pools, c: int) -> tuple[int, float]:
+    """The covered predicates of all l_nodes at and beneath `c`; what an event evaluates in vain."""
+    gain, loss, now = 0, 0.0, pools.presence[-1]
+    for node in subtree(pools, c):
+        gain += pools.c_nodes[node, SIZE] * depth_of(pools, node)
+        loss += pools.feedback[node, LOST] / max(now - pools.feedback[node, SINCE], 1)
+    return gain, loss
+
+
+@kernel
 def _dissolve(pools: Pools, c: int, max_cap: int) -> None:
     """Bring all expressions beneath `c` back into its l_node; it is a leaf bucket then."""
+    if pools.c_nodes[c, LEFT] == NONE and pools.c_nodes[c, P_SIZE] == 0:
+        return
     depth = depth_of(pools, c)
     e, n, gain = _gather(pools, c)
     pools.c_nodes[c, FIRST], pools.c_nodes[c, SIZE], pools.c_nodes[c, CAP] = e, n, max_cap
@@ -128,59 +176,3 @@ def _gather(pools: Pools, c: int) -> tuple[int, int, int]:
     c_nodes[c, FIRST], c_nodes[c, SIZE] = NONE, 0
     c_nodes[c, LEFT] = c_nodes[c, RIGHT] = NONE
     return head, n, gain
-
-
-@kernel
-def tick(pools: Pools, c: int, max_cap: int) -> None:
-    """Count an operation on all nodes from `c` upward, and recycle the highest that ranks low."""
-    weak = NONE
-    while c != ROOT:
-        pools.c_nodes[c, WINDOW] += 1
-        if _ranks_low(pools, c, max_cap):
-            weak = c
-        c = above(pools, c)
-    if weak != NONE:
-        _take_out(pools, weak)
-
-
-@kernel
-def adjust(pools: Pools, max_cap: int) -> int:
-    """Recycle all nodes that rank low; how many expressions they had."""
-    n_recycled = 0
-    stack, n_stack = np.empty(64, np.int32), 1
-    stack[0] = ROOT
-    while n_stack > 0:
-        n_stack -= 1
-        c = stack[n_stack]
-        if c != ROOT and _ranks_low(pools, c, max_cap):
-            n_recycled += pools.c_nodes[c, COUNT]
-            _take_out(pools, c)
-        else:
-            stack, n_stack = push_children(pools, c, stack, n_stack)
-    return n_recycled
-
-
-@kernel
-def _ranks_low(pools: Pools, c: int, max_cap: int) -> bool:
-    """Whether the node's window ends now, with a rank below the threshold."""
-    c_nodes, feedback, now = pools.c_nodes, pools.feedback, pools.presence[-1]
-    n_operations = c_nodes[c, WINDOW] + now - feedback[c, SINCE]
-    if n_operations < max(RANK_WINDOW * c_nodes[c, COUNT], max_cap):
-        return False
-    gain, loss = _gain_and_loss(pools, c)
-    c_nodes[c, WINDOW] = 0
-    feedback[c, SINCE] += (now - feedback[c, SINCE]) // 2  # forget half of what was seen
-    feedback[c, LOST] //= 2
-    if c_nodes[c, PARENT] < 0:
-        pools.p_nodes[~c_nodes[c, PARENT], P_LOSS] = loss
-    return gain - loss < THETA  # type: ignore[no-any-return]
-
-
-@kernel
-def _gain_and_loss(pools: Pools, c: int) -> tuple[int, float]:
-    """The covered predicates of all l_nodes at and beneath `c`; what an event evaluates in vain."""
-    gain, loss, now = 0, 0.0, pools.presence[-1]
-    for node in subtree(pools, c):
-        gain += pools.c_nodes[node, SIZE] * depth_of(pools, node)
-        loss += pools.feedback[node, LOST] / max(now - pools.feedback[node, SINCE], 1)
-    return gain, loss

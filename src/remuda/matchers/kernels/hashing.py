@@ -17,7 +17,7 @@ NO_KEY = -1
 
 @dataclass(slots=True)
 class HashTable:
-    """Keys, which are not negative, in places found by their hash; a value in each place."""
+    """Keys, which are not negative, in places that their hashes lead to, each with its value."""
 
     keys: Longs
     values: Ints
@@ -26,10 +26,7 @@ class HashTable:
     @classmethod
     def of(cls, keys: Longs, values: Ints) -> HashTable:
         """A table of distinct keys."""
-        table = cls(*_empty(len(keys)), len(keys))
-        _fill(table.keys, table.values, keys, values)
-        frozen((table.keys, table.values))
-        return table
+        return cls(*_filled(keys, values, len(keys)), len(keys))
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
@@ -52,8 +49,9 @@ class HashTable:
     def __setitem__(self, key: int, value: int) -> None:
         if key not in self:
             self.n += 1
-            if 3 * self.n > 2 * len(self.keys):
-                self._enlarge()
+        if 5 * self.n > 4 * len(self.keys):
+            kept = self.keys != NO_KEY
+            self.keys, self.values = _filled(self.keys[kept], self.values[kept], self.n * 5 // 4)
         at = self._place(key)
         self.keys[at], self.values[at] = key, value
 
@@ -62,28 +60,27 @@ class HashTable:
         self.n -= 1
 
     def _place(self, key: int) -> int:
-        # thawed even to be read: kernels are compiled for arrays of one kind
+        # thawed even to be read, for kernels are compiled for arrays of one kind
         self.keys, self.values = thawed(self.keys), thawed(self.values)
         return place(self.keys, key)  # type: ignore[no-any-return]
 
-    def _enlarge(self) -> None:
-        keys, values = self.keys, self.values
-        self.keys, self.values = _empty(2 * self.n)
-        _fill(self.keys, self.values, keys[keys != NO_KEY], values[keys != NO_KEY])
 
-
-def _empty(n: int) -> tuple[Longs, Ints]:
-    """Room for n keys with a third to spare."""
-    n_places = 1 << (n * 3 // 2 + 4).bit_length()
-    return np.full(n_places, NO_KEY, np.int64), np.zeros(n_places, np.int32)
+def _filled(keys: Longs, values: Ints, n: int) -> tuple[Longs, Ints]:
+    """Places for n keys and as many again by half, with these keys in them."""
+    all_keys, all_values = (
+        np.full(n + n // 2 + 8, NO_KEY, np.int64),
+        np.zeros(n + n // 2 + 8, np.int32),
+    )
+    _fill(all_keys, all_values, frozen(keys), frozen(values))
+    return all_keys, all_values
 
 
 @kernel
 def hashed(key: int, n_places: int) -> int:
-    """The place where the search for a key begins; the number of places is a power of two."""
+    """The place where the search for a key begins."""
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
-    return np.int64((mixed >> np.uint64(32)) & np.uint64(n_places - 1))
+    return np.int64((mixed >> np.uint64(32)) * np.uint64(n_places) >> np.uint64(32))
 
 
 @kernel
@@ -91,7 +88,7 @@ def place(keys: Longs, key: int) -> int:
     """Where the key is, or would be."""
     at = hashed(key, len(keys))
     while keys[at] != key and keys[at] != NO_KEY:
-        at = (at + 1) & (len(keys) - 1)
+        at = at + 1 if at + 1 < len(keys) else 0
     return at
 
 
@@ -106,15 +103,15 @@ def _fill(keys: Longs, values: Ints, new_keys: Longs, new_values: Ints) -> None:
 @kernel
 def _close(keys: Longs, values: Ints, gap: int) -> None:
     """Take away the key at `gap`, and move up those behind it that could not be found any more."""
-    last = len(keys) - 1
+    n = len(keys)
     at = gap
     while True:
-        at = (at + 1) & last
+        at = at + 1 if at + 1 < n else 0
         if keys[at] == NO_KEY:
             keys[gap] = NO_KEY
             return
-        home = hashed(keys[at], len(keys))
-        if ((at - home) & last) >= ((at - gap) & last):
+        from_home = (at - hashed(keys[at], n) + n) % n
+        if from_home >= (at - gap + n) % n:
             keys[gap] = keys[at]
             values[gap] = values[at]
             gap = at

@@ -1,78 +1,104 @@
-"""Lists of candidates that grow and shrink one by one, all in one pool."""
+"""Lists of numbers that grow and shrink one by one, all in one pool."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from sys import getsizeof
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from remuda.arrays import Longs, frozen
+from remuda.arrays import Ints, Longs, Ragged, frozen, starts_of
 from remuda.matchers.kernels.growth import thawed
+
+Words = NDArray[np.uint64]
 
 
 @dataclass(slots=True)
 class Lists:
-    """List i has the entries `begins[i]` to `ends[i] - 1` of all columns, and room to `limits[i]`.
+    """List i is `items[begins[i] : ends[i]]`; each item has a note beside it, or none has.
 
-    A list without room moves to the end of the pool; what it leaves behind is lost until the
-    lists are made anew. `limits` is empty as long as nothing was written.
+    A list without room moves to the end of the pool. What it leaves behind is lost until the
+    lists are made anew.
     """
 
     begins: Longs
     ends: Longs
-    limits: Longs
-    columns: tuple[NDArray[Any], ...]
-    n_entries: int
+    items: Ints
+    notes: Words
+    has_notes: bool
+    n_items: int
+    _limits: dict[int, int] = field(init=False, default_factory=dict)  # where moved lists have room
 
     @classmethod
-    def of(cls, starts: Longs, *columns: NDArray[Any]) -> Lists:
+    def of(cls, starts: Longs, items: Ints, notes: Words | None = None) -> Lists:
         """Lists that lie one after the other, without room."""
-        begins, ends, limits = starts[:-1].copy(), starts[1:].copy(), starts[:0].copy()
-        return cls(frozen(begins), frozen(ends), frozen(limits), frozen(columns), int(starts[-1]))
+        has_notes, n_items = notes is not None, len(items)
+        notes = np.empty(0, np.uint64) if notes is None else notes
+        parts = frozen((starts[:-1].copy(), starts[1:].copy(), items, notes))
+        return cls(*parts, has_notes, n_items)
 
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """What kernels read."""
-        return frozen((self.begins, self.ends, *self.columns))
+        return frozen((self.begins, self.ends, self.items, self.notes))
 
     @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for array in (self.begins, self.ends, self.limits, *self.columns))
+        return sum(array.nbytes for array in self.arrays) + getsizeof(self._limits)
 
-    def items(self, at: int) -> NDArray[Any]:
-        """What the first column has in a list."""
-        if at >= len(self.begins):  # a list that was never written
-            return self.columns[0][:0]
-        return self.columns[0][self.begins[at] : self.ends[at]]
+    def row(self, at: int) -> Ints:
+        """The items of a list; lists beyond the last are empty."""
+        return (
+            self.items[self.begins[at] : self.ends[at]] if at < len(self.ends) else self.items[:0]
+        )
 
-    def add(self, at: int, *entry: Any) -> None:
-        """Append an entry, which has a value for each column, to a list."""
+    def rows(self, which: Ints) -> Ragged:
+        """The items of some lists."""
+        counts = self.ends[which] - self.begins[which]
+        starts = starts_of(counts)
+        shift = np.repeat(self.begins[which] - starts[:-1], counts)
+        return Ragged(starts, self.items[np.arange(starts[-1]) + shift])
+
+    def add(self, at: int, item: int, note: int | np.uint64 = 0) -> None:
+        """Append an item to a list."""
         self._thaw(at)
-        begin, end = self.begins[at], self.ends[at]
-        if end == self.limits[at]:
-            self._make_room(at, (end - begin) * 3 // 2 + 2)
+        begin, end = int(self.begins[at]), int(self.ends[at])
+        if end == self._limits.get(at, end):
+            self._move(at, (end - begin) * 3 // 2 + 2)
             self._fill(at, begin, end)
-        for column, value in zip(self.columns, entry, strict=True):
-            column[self.ends[at]] = value
-        self.ends[at] += 1
+            end = int(self.ends[at])
+        self.items[end] = item
+        if self.has_notes:
+            self.notes[end] = note
+        self.ends[at] = end + 1
+
+    def add_sorted(self, at: int, item: int, note: int) -> None:
+        """Add an item to a list that is sorted by its notes."""
+        self.add(at, item, note)
+        begin, last = int(self.begins[at]), int(self.ends[at]) - 1
+        place = begin + int(np.searchsorted(self.notes[begin:last], np.uint64(note)))
+        for column, value in ((self.items, item), (self.notes, note)):
+            column[place + 1 : last + 1] = column[place:last]
+            column[place] = value
 
     def remove(self, at: int, item: int) -> None:
-        """Take away the entry with this item in the first column; the last takes its place."""
+        """Take an item out of a list; those behind it move up."""
         self._thaw(at)
-        begin, last = self.begins[at], self.ends[at] - 1
-        found = begin + np.flatnonzero(self.columns[0][begin : last + 1] == item)[0]
-        for column in self.columns:
-            column[found] = column[last]
-        self.ends[at] = last
+        found = int(self.begins[at]) + int(np.flatnonzero(self.row(at) == item)[0])
+        end = int(self.ends[at])
+        self.items[found : end - 1] = self.items[found + 1 : end]
+        if self.has_notes:
+            self.notes[found : end - 1] = self.notes[found + 1 : end]
+        self.ends[at] = end - 1
 
     def copy(self, source: int, target: int) -> None:
         """Give the second list what the first has."""
         self._thaw(max(source, target))
-        begin, end = self.begins[source], self.ends[source]
-        if self.limits[target] - self.begins[target] < end - begin:
-            self._make_room(target, end - begin)
+        begin, end = int(self.begins[source]), int(self.ends[source])
+        if self._limits.get(target, int(self.ends[target])) - self.begins[target] < end - begin:
+            self._move(target, end - begin)
         self._fill(target, begin, end)
 
     def clear(self, at: int) -> None:
@@ -81,21 +107,20 @@ class Lists:
 
     def _thaw(self, last: int) -> None:
         """Prepare for a change of lists up to the last."""
-        if len(self.limits) == 0:
-            self.limits = self.ends.copy()
         self.begins, self.ends = thawed(self.begins, last + 1), thawed(self.ends, last + 1)
-        self.limits = thawed(self.limits, last + 1)
-        self.columns = tuple(thawed(column) for column in self.columns)
+        self.items, self.notes = thawed(self.items), thawed(self.notes)
 
-    def _make_room(self, at: int, n: int) -> None:
-        """Let the list begin anew at the end of the pool."""
-        self.begins[at] = self.n_entries
-        self.n_entries += int(n)
-        self.limits[at] = self.n_entries
-        self.columns = tuple(thawed(column, self.n_entries) for column in self.columns)
+    def _move(self, at: int, room: int) -> None:
+        """Let a list begin anew at the end of the pool."""
+        self.begins[at], self.n_items = self.n_items, self.n_items + room
+        self._limits[at] = self.n_items
+        self.items = thawed(self.items, self.n_items)
+        if self.has_notes:
+            self.notes = thawed(self.notes, self.n_items)
 
     def _fill(self, at: int, begin: int, end: int) -> None:
-        start = self.begins[at]
-        for column in self.columns:
-            column[start : start + end - begin] = column[begin:end]
+        start = int(self.begins[at])
         self.ends[at] = start + end - begin
+        self.items[start : start + end - begin] = self.items[begin:end]
+        if self.has_notes:
+            self.notes[start : start + end - begin] = self.notes[begin:end]

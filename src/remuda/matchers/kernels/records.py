@@ -10,7 +10,8 @@ too few, the body has the end of the only span (RANGE), or where its spans lie i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from sys import getsizeof
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from remuda.jit import kernel
 from remuda.matchers.contract import Literal
 from remuda.matchers.kernels.bits import prefetch
 from remuda.matchers.kernels.growth import thawed
-from remuda.matchers.kernels.hashing import HashTable
+from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.truth import accepts
 
 Words = NDArray[np.uint64]
@@ -42,8 +43,7 @@ REFUSED = np.uint64(0xFFFFFFFFFFFFFFFF)
 class Records:
     """The clause in slot i stands for row `rows[i]` and has the predicates from `starts[i]` on.
 
-    Slots are not used twice: after many changes the owner makes the records anew. Slots are
-    found by their rows only when something changes.
+    Slots are not used twice: after many changes the owner makes the records anew.
     """
 
     rows: Ints
@@ -53,8 +53,10 @@ class Records:
     span_hi: Ints
     n_slots: int
     n_spans: int
-    n_changes: int = 0
-    slots: HashTable | None = None
+    n_changes: int = field(init=False, default=0)
+    _order: Ints | None = field(init=False, default=None)  # of the slots by row, to find them
+    _sorted: Ints | None = field(init=False, default=None)
+    _added: dict[int, int] = field(init=False, default_factory=dict)
 
     @classmethod
     def of(cls, predicates: Predicates, narrow: Bools, clauses: Ragged, rows: Ints) -> Records:
@@ -70,21 +72,19 @@ class Records:
 
     @property
     def nbytes(self) -> int:
-        by_row = self.slots.nbytes if self.slots else 0
-        return sum(array.nbytes for array in self.arrays) + by_row
+        by_row = (array.nbytes for array in (self._order, self._sorted) if array is not None)
+        return sum(array.nbytes for array in self.arrays) + sum(by_row) + getsizeof(self._added)
 
     @property
     def is_stale(self) -> bool:
         """Whether so much has changed that everything should be made anew."""
-        n_alive = self.slots.n if self.slots else self.n_slots
-        return self.n_changes > 64 + n_alive // 8
+        return self.n_changes > 32 + self.n_slots // 20
 
     def add(self, row: int, predicates: Predicates, narrow: Bools) -> int:
         """Put a clause of all these predicates in a slot of its own; return that."""
-        slots = self._by_row()
         if row < 0:
             raise ValueError(f"row {row} is negative")
-        if row in slots:
+        if self._find(row) is not None:
             raise ValueError(f"row {row} is there already; delete it first")
         words, span_lo, span_hi = encoded(predicates, narrow, self.n_spans)
         slot, begin = self.n_slots, int(self.starts[self.n_slots])
@@ -97,16 +97,15 @@ class Records:
         self.span_lo[self.n_spans : n_spans] = span_lo
         self.span_hi[self.n_spans : n_spans] = span_hi
         self.n_slots, self.n_spans, self.n_changes = slot + 1, n_spans, self.n_changes + 1
-        slots[row] = slot
+        self._added[row] = slot
         return slot
 
     def remove(self, row: int) -> int:
-        """Forget the row; return the slot in which its clause still is."""
-        slots = self._by_row()
-        if row < 0 or row not in slots:
+        """Forget a row; return the slot in which its clause can still be read."""
+        slot = self._find(row)
+        if slot is None:
             raise KeyError(f"row {row} is not there")
-        slot = slots[row]
-        del slots[row]
+        self._added.pop(row, None)
         self.rows = thawed(self.rows)
         self.rows[slot] = _NO_ROW
         self.n_changes += 1
@@ -125,17 +124,23 @@ class Records:
         """The clauses in these slots, as they were given."""
         counts = self.starts[slots + 1] - self.starts[slots]
         starts = starts_of(counts)
-        words = self.words[
-            np.arange(starts[-1]) + np.repeat(self.starts[slots] - starts[:-1], counts)
-        ]
+        shift = np.repeat(self.starts[slots] - starts[:-1], counts)
+        words = self.words[np.arange(starts[-1]) + shift]
         first, items = _distinct(words)
         return decoded(words[first], self.span_lo, self.span_hi), Ragged(starts, items)
 
-    def _by_row(self) -> HashTable:
-        if self.slots is None:
-            slots = np.arange(self.n_slots, dtype=np.int32)
-            self.slots = HashTable.of(self.rows.astype(np.int64), slots)
-        return self.slots
+    def _find(self, row: int) -> int | None:
+        """The slot of a row, if it has one."""
+        if self._order is None or self._sorted is None:
+            self._order = np.argsort(self.rows).astype(np.int32)
+            self._sorted = self.rows[self._order]
+        if row in self._added:
+            return self._added[row]
+        at = int(np.searchsorted(self._sorted, row))
+        if at == len(self._sorted) or self._sorted[at] != row:
+            return None
+        slot = int(self._order[at])
+        return slot if self.rows[slot] == row else None
 
 
 def predicates_of(clause: Sequence[Literal], space_starts: Ints) -> Predicates:
@@ -185,16 +190,10 @@ def encoded(predicates: Predicates, narrow: Bools, n_spans: int = 0) -> tuple[Wo
 
 def decoded(words: Words, span_lo: Ints, span_hi: Ints) -> Predicates:
     """The predicates that these words stand for."""
+    starts, lo, hi = _decode(*frozen((words, span_lo, span_hi)))
     heads = words[:, 0]
-    counts = np.zeros(len(words), np.int64)
-    _decode(words, span_lo, span_hi, counts, counts, span_lo, span_hi, False)
-    starts = starts_of(counts)
-    lo, hi = np.empty(starts[-1], np.int32), np.empty(starts[-1], np.int32)
-    _decode(words, span_lo, span_hi, counts, starts, lo, hi, True)
     dims, on_missing, every = heads >> DIM_SHIFT, (heads & ON_MISSING) != 0, (heads & EVERY) != 0
-    return frozen(
-        Predicates(dims.astype(np.int32), on_missing, every, starts.astype(np.int32), lo, hi)
-    )
+    return frozen(Predicates(dims.astype(np.int32), on_missing, every, starts, lo, hi))
 
 
 @kernel
@@ -237,43 +236,32 @@ def _encode(
 
 
 @kernel
-def _decode(
-    words: Words,
-    span_lo: Ints,
-    span_hi: Ints,
-    counts: Longs,
-    starts: Longs,
-    lo: Ints,
-    hi: Ints,
-    write: bool,
-) -> None:
-    """Count the spans of each predicate, or write them."""
+def _decode(words: Words, span_lo: Ints, span_hi: Ints) -> tuple[Ints, Ints, Ints]:
+    starts = np.zeros(len(words) + 1, np.int32)
+    lo, hi = np.empty(len(words) + 64, np.int32), np.empty(len(words) + 64, np.int32)
+    n = 0
     for p in range(len(words)):
         head, body = words[p, 0], words[p, 1]
         first = np.int64((head >> LO_SHIFT) & _LOW_HALF)
-        n = 0
+        begin, end = 0, 64
         if head & SPANS:
             begin, end = np.int64(body >> _HALF), np.int64(body & _LOW_HALF)
-            n = end - begin
-            if write:
-                lo[starts[p] : starts[p + 1]] = span_lo[begin:end]
-                hi[starts[p] : starts[p + 1]] = span_hi[begin:end]
+        lo, hi = grown(lo, n + end - begin), grown(hi, n + end - begin)
+        if head & SPANS:
+            lo[n : n + end - begin], hi[n : n + end - begin] = span_lo[begin:end], span_hi[begin:end]
+            n += end - begin
         elif head & RANGE:
-            n = 1
-            if write:
-                lo[starts[p]], hi[starts[p]] = first, np.int64(body)
+            lo[n], hi[n] = first, np.int64(body)
+            n += 1
         else:
-            before = False
-            for i in range(65):
-                accepted = i < 64 and (body >> np.uint64(i)) & _ONE != 0
-                if write and accepted and not before:
-                    lo[starts[p] + n] = first + i
-                if before and not accepted:
-                    if write:
-                        hi[starts[p] + n] = first + i
-                    n += 1
-                before = accepted
-        counts[p] = n
+            for i in range(64):
+                if (body >> np.uint64(i)) & _ONE:
+                    if n == starts[p] or hi[n - 1] < first + i:
+                        lo[n] = first + i
+                        n += 1
+                    hi[n - 1] = first + i + 1
+        starts[p + 1] = n
+    return starts, lo[:n].copy(), hi[:n].copy()
 
 
 @kernel
@@ -327,9 +315,7 @@ def leave(spaces: Ints, begin: int, end: int, dim_of_space: Ints, where: Ints) -
 
 
 @kernel
-def read_ahead(
-    queue: Ints, i: np.uint64, n: np.uint64, starts: Longs, words: Words
-) -> None:
+def read_ahead(queue: Ints, i: np.uint64, n: np.uint64, starts: Longs, words: Words) -> None:
     """Ask for the predicates of a slot that is a few places behind in a queue of n."""
     if i + _AHEAD < n:
         at = np.uint64(2) * np.uint64(starts[np.uint64(queue[i + _AHEAD])])
