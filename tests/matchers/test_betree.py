@@ -362,7 +362,7 @@ def test_a_deletion_recycles_what_lies_on_its_way() -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_recycling_keeps_the_invariants(seed: int) -> None:
-    case = random_case(seed, n_clauses=500, n_events=30, n_dims=30, present=0.9, lists=0.1)
+    case = random_case(seed, n_clauses=500, n_events=30, n_dims=30, present=1.0, lists=0.1)
     tree = BETree.build(table_of(case.table.space_starts, case.clauses[:400]), max_cap=4)
     clauses: Clauses = dict(enumerate(case.clauses[:400]))
     n_recycled = 0

@@ -7,8 +7,9 @@ event follows all edges whose predicates hold: those that accept few values are 
 the others are evaluated one by one. From a test, a don't-care edge leads to the node's next test.
 
 Clauses share the nodes of the predicates that they begin with. One that shares no more ends in a
-leaf, which keeps the rest of its predicates. Predicates that hold on a missing attribute come
-last: no event can pass them by.
+leaf, which keeps the rest of its predicates. The attributes have three turns in their order: for
+narrow predicates, for those that most values satisfy, and for those that hold on a missing
+attribute, which no event can pass by.
 """
 
 from __future__ import annotations
@@ -99,10 +100,7 @@ def _most_frequent_first(table: ClauseTable) -> Ints:
 
 
 def _turn(table: ClauseTable) -> Longs:
-    """When each predicate is tested: the narrow first, then those that most values satisfy.
-
-    Those that hold on a missing attribute come last.
-    """
+    """In which turn each predicate is tested."""
     predicates = table.predicates
     wide = 2 * predicates.n_accepted > np.diff(table.space_starts)[predicates.dim] - 1
     return np.where(predicates.on_missing, ON_MISSING, wide.astype(np.int64))

@@ -166,7 +166,7 @@ class PSTBloom:
     def _settle(self) -> None:
         """After many changes, arrange everything anew."""
         if self.forest.records.is_stale:
-            fresh = self._build(*self.forest.table(), self.forest.selectivity)
+            fresh = self._build(*self.forest.contents())
             self.forest, self.signatures = fresh.forest, fresh.signatures
 
 

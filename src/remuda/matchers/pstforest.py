@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from remuda.arrays import Bools, Ints, Longs, Ragged, frozen
 from remuda.encoding.table import ClauseTable, Predicates
 from remuda.matchers.contract import Literal
-from remuda.matchers.kernels.access import Selectivity
+from remuda.matchers.kernels.access import Selectivity, selectivity
 from remuda.matchers.kernels.lists import Lists
 from remuda.matchers.kernels.needs import Words, bits_of_dims, needs_of
 from remuda.matchers.kernels.nodes import Nodes, hung, lists_of, narrow, nodes_of
@@ -77,11 +77,14 @@ class Forest:
         fixed = (*self.nodes, self.dim_of_space, self.dim_bits, self.selectivity.weights)
         return sum(part.nbytes for part in (*fixed, self.tree, self.lists, self.records))
 
-    def table(self) -> tuple[ClauseTable, Ints]:
-        """All clauses, and the rows that they stand for."""
+    def contents(self) -> tuple[ClauseTable, Ints, Selectivity]:
+        """All clauses, the rows that they stand for, and what to choose among their predicates by."""
         slots = self.records.alive()
-        clauses = self.records.clauses(slots)
-        return ClauseTable(self.nodes.space_starts, *clauses), self.records.rows[slots]
+        table = ClauseTable(self.nodes.space_starts, *self.records.clauses(slots))
+        rule = self.selectivity
+        if not rule.from_events:
+            rule = selectivity(table, self.is_narrow(table.predicates), None)
+        return table, self.records.rows[slots], rule
 
     def clause(self, literals: Sequence[Literal]) -> Predicates:
         """The predicates of a clause, the most selective one first."""

@@ -199,7 +199,7 @@ class PSTHash:
     def _settle(self) -> None:
         """After many changes, arrange everything anew."""
         if self.forest.records.is_stale:
-            fresh = self._build(*self.forest.table(), self.forest.selectivity)
+            fresh = self._build(*self.forest.contents())
             self.forest, self.pairs = fresh.forest, fresh.pairs
 
 

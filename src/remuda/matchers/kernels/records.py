@@ -34,7 +34,7 @@ _NO_BITS = RANGE | SPANS
 _HALF, _LOW_HALF = np.uint64(32), np.uint64(0xFFFFFFFF)
 _ONE, _WIDTH = np.uint64(1), np.uint64(64)
 _AHEAD = np.uint64(8)
-_NO_ROW = -1
+_NO_ROW, _LAST_ROW = -1, np.iinfo(np.int32).max
 
 REFUSED = np.uint64(0xFFFFFFFFFFFFFFFF)
 
@@ -61,7 +61,8 @@ class Records:
     @classmethod
     def of(cls, predicates: Predicates, narrow: Bools, clauses: Ragged, rows: Ints) -> Records:
         """The clauses in their order, under these rows; some predicates are marked as narrow."""
-        words, span_lo, span_hi = encoded(predicates, narrow)
+        used = np.bincount(clauses.items, minlength=len(narrow)) > 0
+        words, span_lo, span_hi = encoded(predicates, narrow, used)
         parts = frozen((rows, clauses.starts, words[clauses.items], span_lo, span_hi))
         return cls(*parts, len(rows), len(span_lo))
 
@@ -82,11 +83,12 @@ class Records:
 
     def add(self, row: int, predicates: Predicates, narrow: Bools) -> int:
         """Put a clause of all these predicates in a slot of its own; return that."""
-        if row < 0:
-            raise ValueError(f"row {row} is negative")
+        if not 0 <= row <= _LAST_ROW:
+            raise ValueError(f"row {row} is not between 0 and {_LAST_ROW}")
         if self._find(row) is not None:
             raise ValueError(f"row {row} is there already; delete it first")
-        words, span_lo, span_hi = encoded(predicates, narrow, self.n_spans)
+        used = np.ones(len(narrow), np.bool_)
+        words, span_lo, span_hi = encoded(predicates, narrow, used, self.n_spans)
         slot, begin = self.n_slots, int(self.starts[self.n_slots])
         end, n_spans = begin + len(words), self.n_spans + len(span_lo)
         self.rows, self.starts = thawed(self.rows, slot + 1), thawed(self.starts, slot + 2)
@@ -102,7 +104,7 @@ class Records:
 
     def remove(self, row: int) -> int:
         """Forget a row; return the slot in which its clause can still be read."""
-        slot = self._find(row)
+        slot = self._find(row) if 0 <= row <= _LAST_ROW else None
         if slot is None:
             raise KeyError(f"row {row} is not there")
         self._added.pop(row, None)
@@ -136,7 +138,7 @@ class Records:
             self._sorted = self.rows[self._order]
         if row in self._added:
             return self._added[row]
-        at = int(np.searchsorted(self._sorted, row))
+        at = int(np.searchsorted(self._sorted, np.int32(row)))  # of the array's type, or it is copied
         if at == len(self._sorted) or self._sorted[at] != row:
             return None
         slot = int(self._order[at])
@@ -174,17 +176,18 @@ def taken(predicates: Predicates, which: NDArray[Any]) -> Predicates:
     )
 
 
-def encoded(predicates: Predicates, narrow: Bools, n_spans: int = 0) -> tuple[Words, Ints, Ints]:
+def encoded(
+    predicates: Predicates, narrow: Bools, used: Bools, n_spans: int = 0
+) -> tuple[Words, Ints, Ints]:
     """Each predicate in two words, and the spans that go to a pool which has some already."""
     begin, end = predicates.span_starts[:-1], predicates.span_starts[1:]
-    n = end - begin
-    width = np.zeros(len(n), np.int64)
-    some = np.flatnonzero(n)
-    width[some] = predicates.span_hi[end[some] - 1] - predicates.span_lo[begin[some]]
-    pooled = (n > 1) & (width > _WIDTH)
-    starts = n_spans + starts_of(np.where(pooled, n, 0))
-    words = _encode(*predicates, narrow, pooled, starts)
-    kept = np.repeat(pooled, n)
+    counts, reach = end - begin, np.zeros(len(used), np.int64)
+    some = np.flatnonzero(counts)
+    reach[some] = predicates.span_hi[end[some] - 1] - predicates.span_lo[begin[some]]
+    pooled = used & (counts > 1) & (reach > int(_WIDTH))
+    pool_starts = n_spans + starts_of(np.where(pooled, counts, 0))
+    words = _encode(*predicates, narrow, pooled, pool_starts)
+    kept = np.repeat(pooled, counts)
     return words, predicates.span_lo[kept], predicates.span_hi[kept]
 
 
