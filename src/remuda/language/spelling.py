@@ -72,7 +72,9 @@ def _scalar(value: Any) -> str:
     found = number(value)
     if found is None:
         return double(math.nan)  # within a list, another value that equals nothing
-    return double(float(found)) if found in INFINITE else exact(found)
+    if isinstance(found, float) or found in INFINITE:
+        return double(float(found))
+    return exact(found)
 
 
 def moment(value: date) -> str:

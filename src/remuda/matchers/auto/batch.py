@@ -27,7 +27,7 @@ from remuda.matchers.auto.words import DIM, U64
 from remuda.matchers.auto.inline import inlined
 from remuda.matchers.kernels.bits import prefetch, trailing_zeros
 
-MOST_EVENTS = 1024  # of a batch
+MOST_EVENTS = 2048  # of a batch
 QUEUE = 64  # records are verified when so many wait: enough for their prefetching to pay
 
 

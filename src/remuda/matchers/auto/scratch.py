@@ -12,7 +12,7 @@ from remuda.matchers.auto.arena import MOST_RECORDS
 from remuda.matchers.auto.batch import MOST_EVENTS, QUEUE
 from remuda.matchers.auto.blocks import SIZE, Blocks
 
-_MOST_SPACES = 1 << 16  # of a batch's events
+_MOST_SPACES = 1 << 17  # of a batch's events
 _FEWEST_ROWS, _MOST_ROWS = 1 << 20, 1 << 24  # in blocks: 4 to 64 MB
 
 
