@@ -119,7 +119,8 @@ def _random_literal(
     else:
         chosen[rng.integers(0, last - first, 3)] = True
     if rng.random() >= negated:
-        return Literal(dim, False, False, _spans(chosen, first))
+        or_missing = bool(rng.random() < 0.05)
+        return Literal(dim, or_missing, False, _spans(chosen, first))
     return Literal(dim, bool(rng.random() < 0.6), True, _spans(~chosen, first))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -27,10 +26,10 @@ SHAPES_OF_AUTO = {
 
 
 @pytest.fixture(params=["few", "clusters"])
-def layout(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def layout(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Both layouts, whatever the number of clauses."""
     monkeypatch.setattr(matcher, "_FEW_CLAUSES", 10**9 if request.param == "few" else -1)
-    yield request.param
+    return str(request.param)
 
 
 @pytest.mark.parametrize("shape", SHAPES_OF_AUTO)

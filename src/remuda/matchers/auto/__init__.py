@@ -5,8 +5,6 @@ as words, arena.py lays records of them out in chunks, slices.py turns chunks of
 into bitmaps, denials.py holds the clauses without a key. single.py, batch.py and lists.py match.
 """
 
-
-
 from remuda.matchers.auto.matcher import Auto
 
 __all__ = ["Auto"]

@@ -105,7 +105,7 @@ def traits_of(table: ClauseTable, layout: Bytes, present: Floats) -> U64:
 
 
 def _places(table: ClauseTable, directory: U64, layout: Bytes) -> U64:
-    """The two words of each space; the missing one's cluster is that of its dimension's presence."""
+    """The two words of each space; a missing one stands for its dimension's presence."""
     dims = table.dim_of_space()
     cells = np.arange(table.n_spaces) - table.space_starts[dims]
     n_positions = layout.n_positions
@@ -347,7 +347,10 @@ def _write_record(
             n_every += every[p]
     header = np.uint64(clause) | np.uint64(n_masks) << np.uint64(32)
     last_tail = -1
-    for lists in (False, True):  # spans, of one word each, come first: a loop of their own reads them
+    for lists in (
+        False,
+        True,
+    ):  # spans, of one word each, come first: a loop of their own reads them
         for i in range(first, last):
             p = items[i]
             n = tail_starts[p + 1] - tail_starts[p]

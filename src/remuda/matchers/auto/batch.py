@@ -115,7 +115,7 @@ def find_together(
         begin, end = np.uint64(begins[c]), np.uint64(visitors[clusters[c]])
         visitors[clusters[c]] = 0
         if c + 4 < n_clusters:
-            prefetch_chunk(arena, places[2 * np.int64(clusters[c + 4])] & LOW32)
+            prefetch(arena, places[2 * np.int64(clusters[c + 4])] & LOW32)
         cluster = places[2 * np.int64(clusters[c])]
         at, left = cluster & LOW32, cluster >> np.uint64(32)
         while left > ZERO and enough:
@@ -142,9 +142,7 @@ def find_together(
                             n_bytes, cells, n_cells, rows, links, heads, cursors, n_used,
                         )  # fmt: skip
             elif kind == np.uint64(PLAIN):
-                _copy_plain(
-                    at, begin, end, visiting, arena, rows, links, heads, cursors, n_used
-                )
+                _copy_plain(at, begin, end, visiting, arena, rows, links, heads, cursors, n_used)
             else:
                 if left > header & LOW16:
                     prefetch_chunk(arena, at + (header >> np.uint64(32)))

@@ -61,7 +61,7 @@ def denials(table: ClauseTable, clauses: Ints) -> Denials:
     odd = ~predicates.every & (predicates.n_accepted > 0)
     any_dims = _chosen_dims(clauses, *table.clauses, predicates.dim, odd)
     any_rows = invert(Ragged(*any_dims), table.n_dims)
-    return frozen(  # type: ignore[no-any-return]
+    return frozen(
         Denials(clauses, level_starts, slots, *lists, bitmaps, bitmap_of, *any_rows)
     )
 
@@ -254,9 +254,7 @@ def _strike_list(
     after = held.copy()
     for j in range(len(spaces)):
         held[:] = before
-        _strike_space(
-            spaces[j], held, level_starts, slots, list_starts, lists, bitmaps, bitmap_of
-        )
+        _strike_space(spaces[j], held, level_starts, slots, list_starts, lists, bitmaps, bitmap_of)
         for c in range(len(any_clauses)):
             word = held[any_clauses[c] >> 6] >> np.uint64(any_clauses[c] & 63)
             contented[c] |= (word & _ONE) != _ZERO

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Floats, Ints, Longs, Ragged
 from remuda.encoding.table import ClauseTable, EventBatch
@@ -48,7 +47,7 @@ class Remainder(NamedTuple):
 
 
 def frequencies(table: ClauseTable, sample: EventBatch | None) -> Frequencies:
-    """Counted in the sample of events; without one, what many clauses ask for counts as frequent."""
+    """Counted in the sample; without one, what many clauses ask for counts as frequent."""
     spaces = np.zeros(table.n_spaces, np.float64)
     first = table.space_starts[:-1]
     if sample is not None and len(sample):
@@ -91,7 +90,7 @@ def everywhere(keys: Keys) -> Keys:
 def clusters(table: ClauseTable, keys: Keys) -> Ragged:
     """For each space the clauses under it; behind the last space, those that every event visits."""
     arguments = (
-        *table.clauses, *keys, table.space_starts, table.predicates.dim,
+        table.clauses.items, *keys, table.space_starts, table.predicates.dim,
         table.predicates.span_starts, table.predicates.span_lo, table.predicates.span_hi,
     )  # fmt: skip
     starts = np.zeros(table.n_spaces + 2, np.int64)
@@ -102,9 +101,7 @@ def clusters(table: ClauseTable, keys: Keys) -> Ragged:
     return Ragged(starts, entries)
 
 
-def remainder(
-    table: ClauseTable, keys: Keys, often: Frequencies, traits: U64
-) -> Remainder:
+def remainder(table: ClauseTable, keys: Keys, often: Frequencies, traits: U64) -> Remainder:
     """Each clause without the key that an event meets on the way to it."""
     predicates = table.predicates
     sizes = np.diff(table.space_starts)[predicates.dim] - 1
@@ -143,7 +140,6 @@ def _cheapest(clause_starts: Longs, items: Ints, cost: Floats) -> Longs:
 
 @kernel
 def _place(
-    clause_starts: Longs,
     items: Ints,
     chosen: Longs,
     spread: Bools,

@@ -325,9 +325,7 @@ def _visit_slices(
     for y in range(width):
         held = ~_ZERO
         for j in range(n_columns):
-            held &= _column(
-                at, at + _TWO + j, y, width, spaces, arena, places, traits, first, last
-            )
+            held &= _column(at, at + _TWO + j, y, width, spaces, arena, places, traits, first, last)
             if held == _ZERO:
                 break
         while held:
@@ -405,7 +403,7 @@ def find_listed_many(
     cursors: Longs,
     n_used: Longs,
 ) -> int:
-    """The same for the listed events, into blocks; how many were verified, -1 for too few blocks."""
+    """The same for events with lists, into blocks; how many verified, -1 for too few blocks."""
     n_verified = 0
     for k in range(len(listed)):
         if listed[k]:

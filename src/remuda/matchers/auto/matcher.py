@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from remuda.arrays import Ints, Longs, frozen
 from remuda.encoding.table import ClauseTable, EventBatch
@@ -147,7 +146,11 @@ class Auto:
         except IndexError:
             n_spaces = len(self.places) // 2 - 1
             return Scratch(
-                self.facts.n_clauses, len(self.traits), self.n_masked, self.facts.n_wide, n_spaces,
+                self.facts.n_clauses,
+                len(self.traits),
+                self.n_masked,
+                self.facts.n_wide,
+                n_spaces,
                 self.facts.n_denials,
             )
 

@@ -13,7 +13,7 @@ from remuda.matchers.auto.batch import MOST_EVENTS, QUEUE
 from remuda.matchers.auto.blocks import SIZE, Blocks
 
 _MOST_SPACES = 1 << 17  # of a batch's events
-_FEWEST_ROWS, _MOST_ROWS = 1 << 20, 1 << 24  # in blocks: 4 to 64 MB
+_FEWEST_ROWS, _MOST_ROWS = 1 << 20, 1 << 25  # in blocks: 4 to 128 MB
 
 
 class Scratch:
@@ -79,5 +79,3 @@ def together_until(events: EventBatch, first: int, last: int) -> int:
     """Up to which event there is room for their spaces; at least one, alone if it must be."""
     most = int(np.searchsorted(events.starts, events.starts[first] + _MOST_SPACES, side="right"))
     return max(min(last, most - 1), first + 1)
-
-

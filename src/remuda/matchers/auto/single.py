@@ -8,12 +8,29 @@ from numpy.typing import NDArray
 from remuda.arrays import Ints
 from remuda.jit import kernel
 from remuda.matchers.auto.arena import (
-    FIRST_PAGE_SHIFT, HAS_TAIL, LARGE, NUMBER, PAGES, PAGES_SHIFT, PLAIN, RECORDS, SIGNATURE_BIT,
-    WIDE, WIDE_SHIFT,
+    FIRST_PAGE_SHIFT,
+    HAS_TAIL,
+    LARGE,
+    NUMBER,
+    PAGES,
+    PAGES_SHIFT,
+    PLAIN,
+    RECORDS,
+    SIGNATURE_BIT,
+    WIDE,
+    WIDE_SHIFT,
 )
 from remuda.matchers.auto.slices import WITH_RECORDS
 from remuda.matchers.auto.words import (
-    DIM, FORM_SHIFT, LAST, ON_MISSING, REFUSES, SPAN, U64, accepts_cell, next_exact,
+    DIM,
+    FORM_SHIFT,
+    LAST,
+    ON_MISSING,
+    REFUSES,
+    SPAN,
+    U64,
+    accepts_cell,
+    next_exact,
 )
 from remuda.matchers.auto.inline import inlined
 from remuda.matchers.kernels.bits import prefetch, trailing_zeros

@@ -5,7 +5,7 @@ dimension says which of its distinct rows applies, and a row has a bit for each 
 content with that cell. The rows that an event's cells choose, AND-ed, are the clauses that hold.
 
     header | n_columns : 16 | width : 8 | has records : 1
-    columns: byte of the event : 26 | has every row : 1 | rows after cells : 12 | cells after header : 25
+    columns: byte : 26 | has every row : 1 | rows after cells : 12 | cells after header : 25
     clause ids, 32 bits each | where records lie, 16 bits each
     each column: a byte per cell | every row | rows, `width` words each
     records of the predicates on large dimensions, of which a column knows the presence alone

@@ -161,7 +161,7 @@ def _masks(
     first_page: Ints,
     masks: U64,
 ) -> tuple[Longs, U64, Longs, Longs]:
-    """Mask words, where those of each predicate start, and the lengths of tails and spilled lists."""
+    """Where each predicate's masks start, the masks, the lengths of tails and of spilled lists."""
     n, n_positions, shift = len(dims), 63 - dim_bits, np.uint64(dim_bits)
     starts = np.zeros(n + 1, np.int64)
     n_tail, n_spilled = np.zeros(n, np.int64), np.zeros(n, np.int64)
@@ -315,14 +315,14 @@ def accepts_cell(
     listed = False
     if form == np.uint64(SPAN):
         lo = payload & np.uint64(0xFFFF)
-        listed = lo <= cell and cell < lo + (payload >> np.uint64(16))
+        listed = bool(lo <= cell < lo + (payload >> np.uint64(16)))
     elif form == np.uint64(CELLS):
         at = (w + np.uint64(1)) << np.uint64(2)
         for i in range(payload):
             listed |= np.uint64(quarters[at + np.uint64(i)]) == cell
     else:
         listed = in_spans(arena, arena[w + np.uint64(1)], payload, cell)
-    return listed != ((word & REFUSES) != np.uint64(0))
+    return bool(listed != ((word & REFUSES) != np.uint64(0)))
 
 
 @kernel
@@ -336,4 +336,4 @@ def in_spans(arena: U64, begin: np.uint64, n: np.uint64, cell: np.uint64) -> boo
             begin = middle + np.uint64(1)
         else:
             end = middle
-    return begin < last and (arena[begin] & np.uint64(0xFFFFFFFF)) <= cell
+    return bool(begin < last and (arena[begin] & np.uint64(0xFFFFFFFF)) <= cell)

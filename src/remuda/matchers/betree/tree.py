@@ -43,8 +43,8 @@ from remuda.matchers.betree.records import predicates_of, records_of
 from remuda.matchers.betree.upkeep import adjust, delete, tidy
 from remuda.matchers.contract import Hits, Literal
 
-MAX_CAP = 50  # more than the paper's 5 to 20: an l_node's signatures are scanned fast
-MIN_SIZE = 3
+MAX_CAP = 50  # where the paper has 5 to 20: the signatures of an l_node are scanned fast
+MIN_SIZE = 6  # where the paper has 3, in proportion
 WASTE = 10  # the pools are compacted when more than one in so many of their entries are free
 LIMIT = np.iinfo(np.int32).max
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
+from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
@@ -21,7 +21,7 @@ def prefetch(array: NDArray[Any], i: np.uint64) -> None:
     """Ask for the cache line of `array[i]`, which will be read soon."""
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _count_trailing_zeros(_typing: Any, word: Any) -> Any:
     def write(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
         return builder.cttz(arguments[0], context.get_constant(types.boolean, True))
@@ -29,7 +29,7 @@ def _count_trailing_zeros(_typing: Any, word: Any) -> Any:
     return types.uint64(word), write
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def _prefetch(_typing: Any, array: Any, i: Any) -> Any:
     def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
@@ -37,24 +37,24 @@ def _prefetch(_typing: Any, array: Any, i: Any) -> Any:
         index = context.cast(builder, arguments[1], signature.args[1], types.intp)
         address = builder.bitcast(builder.gep(data, [index]), byte)
         shape = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
-        call = cgutils.get_or_insert_function(builder.module, shape, "llvm.prefetch.p0")
+        call = cgutils.get_or_insert_function(builder.module, shape, "llvm.prefetch.p0")  # type: ignore[no-untyped-call]
         builder.call(call, [address, word(0), word(3), word(1)])  # to read, keep, as data
         return context.get_dummy_value()
 
     return types.void(array, i), write
 
 
-@overload(trailing_zeros)  # type: ignore[untyped-decorator]
+@overload(trailing_zeros)
 def _compiled_trailing_zeros(word: Any) -> Any:  # noqa: ARG001 - Numba compares signatures
     def call(word: Any) -> Any:
-        return _count_trailing_zeros(word)
+        return _count_trailing_zeros(word)  # type: ignore[call-arg]
 
     return call
 
 
-@overload(prefetch)  # type: ignore[untyped-decorator]
+@overload(prefetch)
 def _compiled_prefetch(array: Any, i: Any) -> Any:  # noqa: ARG001 - Numba compares signatures
     def call(array: Any, i: Any) -> Any:
-        return _prefetch(array, i)
+        return _prefetch(array, i)  # type: ignore[call-arg]
 
     return call
