@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from typing import Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from remuda.arrays import Ints, Longs, Ragged, frozen, starts_of
+from remuda.arrays import Ints, Longs, Ragged, starts_of
 from remuda.jit import kernel
+from remuda.matchers.kernels.growth import Words
 from remuda.matchers.kernels.lists import Lists
 from remuda.matchers.kernels.output import grown
-
-Words = NDArray[np.uint64]
 
 
 class Stabbing(Protocol):
@@ -101,9 +99,7 @@ class IntervalTree:
     def build(cls, n_values: int, lo: Ints, hi: Ints) -> Self:
         which = np.arange(len(lo))
         nodes = _highest(lo.astype(np.int64), hi.astype(np.int64))
-        by_low, by_high = (
-            _lists(nodes, which, n_values + 1, ends) for ends in (lo, n_values - hi)
-        )
+        by_low, by_high = (_lists(nodes, which, n_values + 1, ends) for ends in (lo, n_values - hi))
         return cls(by_low, by_high, n_values)
 
     @property

@@ -21,13 +21,12 @@ from remuda.encoding.table import ClauseTable, EventBatch
 from remuda.jit import kernel
 from remuda.matchers.contract import Hits, Literal
 from remuda.matchers.kernels.access import Selectivity, most_selective_first, selectivity
-from remuda.matchers.kernels.growth import thawed
-from remuda.matchers.kernels.needs import Words, lacking
+from remuda.matchers.kernels.growth import Words, thawed
+from remuda.matchers.kernels.needs import lacking
 from remuda.matchers.kernels.nodes import MOST_MET, each_once, gather, meet, narrow
 from remuda.matchers.kernels.output import grown
-from remuda.matchers.kernels.records import (
-    DIM_SHIFT,
-    NARROW,
+from remuda.matchers.kernels.records import DIM_SHIFT, NARROW
+from remuda.matchers.kernels.verify import (
     REFUSED,
     all_hold,
     arrive,
@@ -142,7 +141,7 @@ class PSTBloom:
         predicates = forest.clause(clause)
         is_narrow = forest.is_narrow(predicates)
         slot = forest.records.add(row, predicates, is_narrow)
-        for i in np.flatnonzero(is_narrow):
+        for i in np.flatnonzero(is_narrow).tolist():
             leaves = forest.plant(predicates, i, self.signatures)
             if i > 0 or not has_access(predicates):
                 for leaf in leaves:
@@ -155,7 +154,7 @@ class PSTBloom:
         slot = forest.records.remove(row)
         predicates = forest.records.clause(slot)
         forest.unhang(slot, predicates)
-        for i in np.flatnonzero(forest.is_narrow(predicates)):
+        for i in np.flatnonzero(forest.is_narrow(predicates)).tolist():
             forest.uproot(predicates, i, self.signatures)
         self._settle()
 
@@ -198,7 +197,7 @@ def _add(words: Words, filter_: np.uint64, slot: int) -> None:
 @kernel
 def _contains(words: Words, filter_: np.uint64, slot: int) -> bool:
     bit = _bit(slot, filter_ & _LOW_HALF)
-    return (words[(filter_ >> _HALF) + (bit >> _WORD)] >> (bit & _IN_WORD)) & _ONE != 0
+    return bool((words[(filter_ >> _HALF) + (bit >> _WORD)] >> (bit & _IN_WORD)) & _ONE != 0)
 
 
 @kernel

@@ -13,8 +13,9 @@ from remuda.arrays import Bools, Ints, Longs, Ragged, frozen
 from remuda.encoding.table import ClauseTable, Predicates
 from remuda.matchers.contract import Literal
 from remuda.matchers.kernels.access import Selectivity, selectivity
+from remuda.matchers.kernels.growth import Words
 from remuda.matchers.kernels.lists import Lists
-from remuda.matchers.kernels.needs import Words, bits_of_dims, needs_of
+from remuda.matchers.kernels.needs import bits_of_dims, needs_of
 from remuda.matchers.kernels.nodes import Nodes, hung, lists_of, narrow, nodes_of
 from remuda.matchers.kernels.records import Records, predicates_of, taken
 from remuda.matchers.pstree import PSTree
@@ -78,7 +79,7 @@ class Forest:
         return sum(part.nbytes for part in (*fixed, self.tree, self.lists, self.records))
 
     def contents(self) -> tuple[ClauseTable, Ints, Selectivity]:
-        """All clauses, the rows that they stand for, and what to choose among their predicates by."""
+        """All clauses, the rows that they stand for, and how to choose among their predicates."""
         slots = self.records.alive()
         table = ClauseTable(self.nodes.space_starts, *self.records.clauses(slots))
         rule = self.selectivity
@@ -98,7 +99,7 @@ class Forest:
     def needs(self, predicates: Predicates) -> np.uint64:
         """What a clause of these predicates needs."""
         dims = predicates.dim[~predicates.on_missing]
-        return np.bitwise_or.reduce(self.dim_bits[dims], initial=np.uint64(0))
+        return np.uint64(np.bitwise_or.reduce(self.dim_bits[dims], initial=0))
 
     def plant(self, predicates: Predicates, which: int, others: OnLeaves) -> list[int]:
         """Insert a predicate into its tree; the leaves that it covers."""
@@ -138,7 +139,8 @@ class Forest:
     def _lists(self, predicates: Predicates) -> list[int]:
         leaves = frozen((self.tree.leaf_of, self.tree.hi))
         found = lists_of(predicates, self.is_narrow(predicates), self.nodes, *leaves)
-        return found.row(0 if has_access(predicates) else len(predicates.dim)).tolist()
+        lists: list[int] = found.row(0 if has_access(predicates) else len(predicates.dim)).tolist()
+        return lists
 
 
 @dataclass(frozen=True, slots=True)

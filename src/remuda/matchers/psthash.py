@@ -9,119 +9,36 @@ fewer access predicates, or with ones that cover too many pairs, are listed as i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of, take_rows
+from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, take_rows
 from remuda.encoding.table import ClauseTable, EventBatch, Predicates
 from remuda.jit import kernel
 from remuda.matchers.contract import Hits, Literal
 from remuda.matchers.kernels.access import Selectivity, most_selective_first, selectivity
 from remuda.matchers.kernels.bits import prefetch
-from remuda.matchers.kernels.hashing import NO_KEY, HashTable, hashed
-from remuda.matchers.kernels.lists import Lists
-from remuda.matchers.kernels.needs import Words, lacking, needs_of
+from remuda.matchers.kernels.growth import Words
+from remuda.matchers.kernels.hashing import NO_KEY, hashed
+from remuda.matchers.kernels.needs import lacking, needs_of
 from remuda.matchers.kernels.nodes import MOST_MET, each_once, gather, meet, narrow
 from remuda.matchers.kernels.output import grown
-from remuda.matchers.kernels.records import (
+from remuda.matchers.kernels.pairs import LEAF, PairLists, pair_of
+from remuda.matchers.kernels.records import taken
+from remuda.matchers.kernels.verify import (
     REFUSED,
     all_hold,
     arrive,
     bits_hold,
     leave,
     read_ahead,
-    taken,
 )
 from remuda.matchers.pstforest import Forest, Trees, access_predicates, has_access
 
 _MOST_PAIRS = 64  # of leaves, that two access predicates may cover
-_LEAF = 32  # a pair is its first leaf shifted by this, and its second
-_SECOND = (1 << _LEAF) - 1
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
-
-
-@dataclass(slots=True)
-class PairLists:
-    """The clauses of each 2-dim predicate space, in the list that the hash table numbers."""
-
-    numbers: HashTable
-    lists: Lists  # of slots, and of what their clauses need
-    n_lists: int
-    _partners: Lists | None = field(init=False, default=None)
-
-    @classmethod
-    def of(cls, pairs: Longs, slots: Ints, needs: Words) -> PairLists:
-        """A list for each distinct pair, of the slots that come with it."""
-        order = np.argsort(pairs, kind="stable")
-        pairs, slots = pairs[order], slots[order]
-        begins = np.flatnonzero(np.diff(pairs, prepend=NO_KEY))
-        numbers = HashTable.of(pairs[begins], np.arange(len(begins), dtype=np.int32))
-        lists = Lists.of(np.append(begins, len(pairs)), slots, needs[slots])
-        return cls(numbers, lists, len(begins))
-
-    @property
-    def arrays(self) -> tuple[NDArray[Any], ...]:
-        """What kernels read."""
-        return (*self.numbers.arrays, *self.lists.arrays)
-
-    @property
-    def nbytes(self) -> int:
-        partners = self._partners.nbytes if self._partners else 0
-        return self.numbers.nbytes + self.lists.nbytes + partners
-
-    @property
-    def partners(self) -> Lists:
-        """The leaves that each leaf is paired with, ~leaf where that is the first of the pair.
-
-        Made when something changes: only then all pairs of one leaf are asked for.
-        """
-        if self._partners is None:
-            pairs = self.numbers.keys[self.numbers.keys != NO_KEY]
-            first, second = pairs >> _LEAF, pairs & _SECOND
-            leaves = np.concatenate((first, second))
-            order = np.argsort(leaves, kind="stable")
-            partners = np.concatenate((second, ~first))[order].astype(np.int32)
-            self._partners = Lists.of(starts_of(np.bincount(leaves)), partners)
-        return self._partners
-
-    def add(self, pair: int, slot: int, needs: np.uint64) -> None:
-        number = self.numbers[pair] if pair in self.numbers else self._open(pair)
-        self.lists.add(number, slot, needs)
-
-    def remove(self, pair: int, slot: int) -> None:
-        number = self.numbers[pair]
-        self.lists.remove(number, slot)
-        if len(self.lists.row(number)) == 0:
-            self._close(pair)
-
-    def copy(self, source: int, target: int) -> None:
-        """Copy the lists of one leaf to the same pairs of another, as Algorithm 6 asks."""
-        for partner in self.partners.row(source).tolist():
-            number = self.numbers[_pair(source, partner)]
-            self.lists.copy(number, self._open(_pair(target, partner)))
-
-    def clear(self, leaf: int) -> None:
-        """Drop the lists of a leaf."""
-        for partner in self.partners.row(leaf).tolist():
-            self._close(_pair(leaf, partner))
-
-    def _open(self, pair: int) -> int:
-        first, second = divmod(pair, 1 << _LEAF)
-        self.partners.add(first, second)
-        self.partners.add(second, ~first)
-        number, self.n_lists = self.n_lists, self.n_lists + 1
-        self.numbers[pair] = number
-        return number
-
-    def _close(self, pair: int) -> None:
-        first, second = divmod(pair, 1 << _LEAF)
-        self.partners.remove(first, second)
-        self.partners.remove(second, ~first)
-        self.lists.clear(self.numbers[pair])
-        del self.numbers[pair]
 
 
 @dataclass(slots=True)
@@ -153,10 +70,11 @@ class PSTHash:
         first, second = first[order], second[order]
         slots, paired = (np.flatnonzero(kind).astype(np.int32) for kind in (~is_paired, is_paired))
         forest = Forest.of(table, rule, trees, clauses, rows, slots, first[slots])
-        listed = _in_pairs(
+        pairs, listed = _in_pairs(
             paired, first, second, predicates.dim, *trees.lists, trees.nodes.first_leaf
         )
-        return cls(forest, PairLists.of(*listed, needs_of(clauses, predicates, forest.dim_bits)))
+        needs = needs_of(clauses, predicates, forest.dim_bits)
+        return cls(forest, PairLists.of(pairs, listed, needs))
 
     def match(self, events: EventBatch) -> Hits:
         """MatchEvent."""
@@ -217,12 +135,7 @@ def _access(forest: Forest, predicates: Predicates) -> tuple[Predicates, int]:
 def _pairs(predicates: Predicates, leaves: list[list[int]]) -> list[int]:
     """The 2-dim predicate spaces of two access predicates that cover these leaves."""
     first, second = leaves if predicates.dim[0] < predicates.dim[1] else leaves[::-1]
-    return [_pair(leaf, partner) for leaf in first for partner in second]
-
-
-def _pair(leaf: int, partner: int) -> int:
-    """A leaf and its partner, or ~partner where that comes first, in one number."""
-    return leaf << _LEAF | partner if partner >= 0 else ~partner << _LEAF | leaf
+    return [pair_of(leaf, partner) for leaf in first for partner in second]
 
 
 def _paired(clauses: Ragged, predicates: Predicates, is_narrow: Bools) -> tuple[Ragged, Bools]:
@@ -281,7 +194,7 @@ def _in_pairs(
             a, b = b, a
         for i in range(list_starts[a], list_starts[a + 1]):
             for j in range(list_starts[b], list_starts[b + 1]):
-                pairs[n] = np.int64(lists[i] - first_leaf) << _LEAF | (lists[j] - first_leaf)
+                pairs[n] = np.int64(lists[i] - first_leaf) << LEAF | (lists[j] - first_leaf)
                 slots[n] = slot
                 n += 1
     return pairs, slots
@@ -316,7 +229,7 @@ def _look_up(
     for i in range(n_leaves):
         for j in range(i + 1, n_leaves):
             if dims[i] != dims[j]:
-                pairs[n] = np.int64(leaves[i]) << _LEAF | leaves[j]
+                pairs[n] = np.int64(leaves[i]) << LEAF | leaves[j]
                 places[n] = hashed(pairs[n], len(keys))
                 prefetch(keys, np.uint64(places[n]))
                 n += 1

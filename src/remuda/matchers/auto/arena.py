@@ -163,13 +163,13 @@ def _write_clusters(
     sizes: Ints,
     wide: Ints,
     n_masked: int,
-) -> int:
+) -> np.int64:
     octets = arena.view(np.uint8)
     quarters, halves = arena.view(np.uint16), arena.view(np.uint32)
     counts = np.zeros(len(sizes), np.int32)
     together, listed = np.zeros(len(sizes), np.int32), np.zeros(len(sizes), np.int32)
     rows = np.zeros((LARGEST_DOMAIN + 1) * 4, np.uint64)
-    at = 0
+    at = np.int64(0)
     for cluster in range(first, last):
         begin, end = cluster_starts[cluster], cluster_starts[cluster + 1]
         if begin == end:
@@ -306,8 +306,8 @@ def _write_records(
             arena[at + 1 + j] = signatures[clause]
             quarters[places + j] = w - at
             w = _write_record(
-                arena, w, clause, False, clause_starts, items, mask_starts, masks, tail_starts,
-                tails, every, sizes, dims,
+                arena, w, clause, np.int64(-1), clause_starts, items, mask_starts, masks,
+                tail_starts, tails, every, sizes, dims,
             )  # fmt: skip
         arena[at] = np.uint64(n) | np.uint64(RECORDS << 16) | np.uint64(w - at) << np.uint64(32)
         tally[0, RECORDS] += n
@@ -322,7 +322,7 @@ def _write_record(
     arena: U64,
     at: int,
     clause: int,
-    large_only: bool,
+    beyond: int,
     clause_starts: Longs,
     items: Ints,
     mask_starts: Longs,
@@ -333,12 +333,12 @@ def _write_record(
     sizes: Ints,
     dims: Ints,
 ) -> int:
-    """Write a record, perhaps of the predicates on large dimensions alone; where it ends."""
+    """Write a record of the predicates on dimensions beyond that size; where it ends."""
     first, last = clause_starts[clause], clause_starts[clause + 1]
     n_masks, n_every, w = 0, 0, at + 1
     for i in range(first, last):
         p = items[i]
-        if large_only and sizes[dims[p]] <= LARGEST_DOMAIN:
+        if sizes[dims[p]] <= beyond:
             continue
         for m in range(mask_starts[p], mask_starts[p + 1]):
             arena[w] = masks[m]
@@ -354,7 +354,7 @@ def _write_record(
         for i in range(first, last):
             p = items[i]
             n = tail_starts[p + 1] - tail_starts[p]
-            if n == 0 or (n > 1) != lists or (large_only and sizes[dims[p]] <= LARGEST_DOMAIN):
+            if n == 0 or (n > 1) != lists or sizes[dims[p]] <= beyond:
                 continue
             last_tail = w
             for t in range(n):
@@ -440,10 +440,10 @@ def _write_slices(
                 return 0
             quarters[4 * places + j] = w - at
             w = _write_record(
-                arena, w, clause, True, clause_starts, items, mask_starts, masks, tail_starts,
-                tails, every, sizes, dims,
+                arena, w, clause, np.int64(LARGEST_DOMAIN), clause_starts, items, mask_starts,
+                masks, tail_starts, tails, every, sizes, dims,
             )  # fmt: skip
     header = np.uint64(n_columns) | np.uint64((n + 63) // 64) << np.uint64(16)
     arena[at + 1] = header | (WITH_RECORDS if has_records else np.uint64(0))
     arena[at] = np.uint64(n) | np.uint64(SLICES << 16) | np.uint64(w - at) << np.uint64(32)
-    return w
+    return int(w)

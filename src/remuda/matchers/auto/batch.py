@@ -9,6 +9,7 @@ from remuda.arrays import Bools, Ints, Longs
 from remuda.jit import kernel
 from remuda.matchers.auto.arena import HAS_TAIL, PLAIN, RECORDS, SIGNATURE_BIT, WIDE
 from remuda.matchers.auto.blocks import FULL, SIZE, append, next_block
+from remuda.matchers.auto.inline import inlined
 from remuda.matchers.auto.single import (
     LISTED,
     LOW16,
@@ -24,7 +25,6 @@ from remuda.matchers.auto.single import (
 )
 from remuda.matchers.auto.slices import MOST_CLAUSES, WITH_RECORDS
 from remuda.matchers.auto.words import DIM, U64
-from remuda.matchers.auto.inline import inlined
 from remuda.matchers.kernels.bits import prefetch, trailing_zeros
 
 MOST_EVENTS = 2048  # of a batch
@@ -95,14 +95,14 @@ def find_together(
     heads: Ints,
     cursors: Longs,
     n_used: Longs,
-) -> int:
+) -> np.int64:
     """Cluster after cluster, into blocks; how many were verified, -1 for too few blocks.
 
     `state` and `cells` are as in `find`, for each event of the batch. The visitors of the c-th of
     `clusters` stand in `visiting`, from `begins[c]` up to `visitors[clusters[c]]`; all of
     `visitors` is 0 before and after.
     """
-    n_bytes, n_cells = np.uint64(len(state)) // MOST_EVENTS, np.uint64(len(cells)) // MOST_EVENTS
+    n_bytes, n_cells = np.uint64(len(state) // MOST_EVENTS), np.uint64(len(cells) // MOST_EVENTS)
     state[: np.uint64(last - first) * n_bytes] = 0
     cells[: np.uint64(last - first) * n_cells] = 0
     n_clusters = _register(
@@ -110,7 +110,7 @@ def find_together(
         cells, n_cells, absent, visitors, clusters, begins, visits, visiting, listed,
     )  # fmt: skip
     quarters, found = arena.view(np.uint16), np.empty(MOST_CLAUSES, np.int32)
-    n_verified, n_waiting, enough = 0, ZERO, True
+    n_verified, n_waiting, enough = np.int64(0), ZERO, True
     for c in range(n_clusters):
         begin, end = np.uint64(begins[c]), np.uint64(visitors[clusters[c]])
         visitors[clusters[c]] = 0
@@ -147,8 +147,9 @@ def find_together(
                 if left > header & LOW16:
                     prefetch_chunk(arena, at + (header >> np.uint64(32)))
                 n_waiting, verified = _scan_slices(
-                    at, begin, end, visiting, found, arena, dim_bits, state, n_bytes, cells, n_cells,
-                    waiting, waiting_events, n_waiting, rows, links, heads, cursors, n_used,
+                    at, begin, end, visiting, found, arena, dim_bits, state, n_bytes, cells,
+                    n_cells, waiting, waiting_events, n_waiting, rows, links, heads, cursors,
+                    n_used,
                 )  # fmt: skip
                 n_verified += verified
             enough = n_used[0] < len(links)
@@ -159,7 +160,7 @@ def find_together(
         n_waiting, waiting, waiting_events, arena, dim_bits, state, n_bytes, cells, n_cells,
         rows, links, heads, cursors, n_used,
     )  # fmt: skip
-    return n_verified if n_used[0] < len(links) else -1
+    return n_verified if n_used[0] < len(links) else np.int64(-1)
 
 
 @kernel
@@ -183,7 +184,7 @@ def _register(
     visits: NDArray[np.uint32],
     visiting: NDArray[np.uint32],
     listed: Bools,
-) -> int:
+) -> np.int64:
     """Note the spaces of each event, and the visitors of each cluster; how many clusters."""
     n_clusters, n_visits = ZERO, ZERO
     n_events = np.uint64(last - first)
@@ -329,7 +330,7 @@ def _verify(
 
 
 @inlined
-def _scan_slices(
+def _scan_slices(  # noqa: C901, PLR0912, PLR0915 - the hot loop stands in one piece
     at: np.uint64,
     begin: np.uint64,
     end: np.uint64,
@@ -349,7 +350,7 @@ def _scan_slices(
     heads: Ints,
     cursors: Longs,
     n_used: Longs,
-) -> tuple[np.uint64, int]:
+) -> tuple[np.uint64, np.int64]:
     """Add the chunk's clauses that hold for its visitors; queue those with a record to verify."""
     octets, quarters = arena.view(np.uint8), arena.view(np.uint16)
     halves = arena.view(np.uint32)
@@ -358,7 +359,7 @@ def _scan_slices(
     columns = at + TWO
     first_id = (columns + n_columns) << ONE
     first_record = ((first_id >> ONE) + ((n_here + ONE) >> ONE)) << TWO
-    n, n_verified = n_waiting, 0
+    n, n_verified = n_waiting, np.int64(0)
     for v in range(begin, end):
         k = np.uint64(visiting[v])
         base = k * n_bytes

@@ -81,9 +81,7 @@ def append(
 
 
 @kernel
-def counts(
-    n_events: int, rows: Ints, links: Ints, heads: Ints, cursors: Longs, n_used: Longs
-) -> Longs:
+def counts(n_events: int, links: Ints, heads: Ints, cursors: Longs) -> Longs:
     """How many rows each event has."""
     result = np.zeros(n_events, np.int64)
     for event in range(n_events):
@@ -97,15 +95,7 @@ def counts(
 
 
 @kernel
-def gather(
-    starts: Longs,
-    into: Ints,
-    rows: Ints,
-    links: Ints,
-    heads: Ints,
-    cursors: Longs,
-    n_used: Longs,
-) -> None:
+def gather(starts: Longs, into: Ints, rows: Ints, links: Ints, heads: Ints) -> None:
     """Write each event's rows to `into`, from its start on."""
     for event in range(len(starts) - 1):
         at, end, block = np.uint64(starts[event]), np.uint64(starts[event + 1]), heads[event]
@@ -118,15 +108,7 @@ def gather(
 
 
 @kernel
-def tally(
-    per_event: Longs,
-    per_row: Longs,
-    rows: Ints,
-    links: Ints,
-    heads: Ints,
-    cursors: Longs,
-    n_used: Longs,
-) -> None:
+def tally(per_event: Longs, per_row: Longs, rows: Ints, links: Ints, heads: Ints) -> None:
     """Add one for each row of each event."""
     for event in range(len(per_event)):
         left, block = per_event[event], heads[event]

@@ -38,8 +38,19 @@ class Denials(NamedTuple):
     any_clauses: Ints
 
 
+_NO_INTS, _NO_LONGS = np.zeros(0, np.int32), np.zeros(0, np.int64)
+_NONE: Denials = frozen(
+    Denials(
+        _NO_INTS, _NO_LONGS, _NO_INTS, _NO_LONGS, _NO_INTS, np.zeros(0, np.uint64), _NO_INTS,
+        _NO_LONGS, _NO_INTS,
+    )
+)  # fmt: skip
+
+
 def denials(table: ClauseTable, clauses: Ints) -> Denials:
     """Arrange the given clauses of the table, all of whose predicates hold on missing."""
+    if not len(clauses):  # as often: nothing to compile for
+        return _NONE
     predicates = table.predicates
     sizes = np.diff(table.space_starts)
     n_levels = 1
@@ -61,9 +72,7 @@ def denials(table: ClauseTable, clauses: Ints) -> Denials:
     odd = ~predicates.every & (predicates.n_accepted > 0)
     any_dims = _chosen_dims(clauses, *table.clauses, predicates.dim, odd)
     any_rows = invert(Ragged(*any_dims), table.n_dims)
-    return frozen(
-        Denials(clauses, level_starts, slots, *lists, bitmaps, bitmap_of, *any_rows)
-    )
+    return frozen(Denials(clauses, level_starts, slots, *lists, bitmaps, bitmap_of, *any_rows))
 
 
 def _long_as_bitmaps(lists: Ragged, n_clauses: int) -> tuple[Ragged, U64, Ints]:

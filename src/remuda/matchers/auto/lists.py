@@ -291,8 +291,8 @@ def _exact_word_holds(
 ) -> bool:
     byte = n_masked + np.int64(word & DIM)
     if last[byte] == 0:
-        return (word & ON_MISSING) != _ZERO  # type: ignore[no-any-return]
-    wanted = (word & EVERY) == _ZERO  # any accepted space decides, or any refused one
+        return bool((word & ON_MISSING) != _ZERO)
+    wanted = bool((word & EVERY) == _ZERO)  # any accepted space decides, or any refused one
     for i in range(first[byte], last[byte]):
         cell = places[2 * spaces[i] + 1] >> np.uint64(32)
         if accepts_cell(arena, quarters, w, word, cell) == wanted:
@@ -365,7 +365,7 @@ def _column(
     lut = at + (column >> np.uint64(39))
     rows = lut + ((column >> np.uint64(27)) & np.uint64(0xFFF)) + y
     if last[byte] == 0:
-        return arena[rows + np.uint64(octets[lut << np.uint64(3)]) * width]
+        return np.uint64(arena[rows + np.uint64(octets[lut << np.uint64(3)]) * width])
     some, all_ = _ZERO, ~_ZERO
     for i in range(first[byte], last[byte]):
         space = places[2 * spaces[i] + 1]
@@ -377,7 +377,7 @@ def _column(
         all_ &= row
     if column & EVERY_ROW:
         every = arena[rows - width]
-        return (all_ & every) | (some & ~every)
+        return np.uint64((all_ & every) | (some & ~every))
     return some
 
 

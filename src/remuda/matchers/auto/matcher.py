@@ -23,7 +23,7 @@ from remuda.matchers.auto.single import LISTED, find
 from remuda.matchers.auto.words import U64, words_of
 from remuda.matchers.contract import Hits
 
-_FEW_CLAUSES = 128  # they fit in a chunk or two that every event reads: no keys
+_FEW_CLAUSES = 256  # they fit in a few chunks that every event reads, without keys
 _TOGETHER_DIMS = 2048  # of more, the events of a batch no longer fit in the cache side by side
 _TOGETHER_EVENTS = 16  # fewer seldom meet in a cluster
 
@@ -103,7 +103,7 @@ class Auto:
         """How many of the events satisfy each clause."""
         per_clause = np.zeros(self.facts.n_clauses, np.int64)
         for per_event, scratch, _ in self._rounds(events, 0, len(events)):
-            tally(per_event, per_clause, *scratch.blocks)
+            tally(per_event, per_clause, *scratch.blocks[:3])
         return per_clause
 
     def stats(self) -> dict[str, Any]:
@@ -178,7 +178,7 @@ class Auto:
             n, done, n_verified = int(here[-1]), done + len(per_event), n_verified + verified
             if n > len(rows):
                 rows = _enlarged(rows, int(here[0]), n, done / (last - first))
-            gather(here, rows, *scratch.blocks)
+            gather(here, rows, *scratch.blocks[:3])
         rows.resize(n, refcheck=False)  # what was reserved and never touched costs nothing
         return Hits(starts, rows, n_verified)
 
@@ -194,7 +194,7 @@ class Auto:
             if n_verified < 0:
                 size = scratch.enlarge(stop - first)
                 continue
-            yield counts(stop - first, *scratch.blocks), scratch, n_verified
+            yield counts(stop - first, *scratch.blocks[1:4]), scratch, n_verified
             first = stop
         self._spare.append(scratch)
 
@@ -220,7 +220,7 @@ class Auto:
                 *scratch.blocks, *self.denials,
             )  # fmt: skip
             n_verified = n_verified if enough else -1
-        return n_verified
+        return int(n_verified)
 
 
 def _enlarged(rows: Ints, n_kept: int, n: int, done: float) -> Ints:
@@ -241,5 +241,8 @@ def _joined(parts: list[Hits], pool: ThreadPoolExecutor) -> Hits:
 
     list(pool.map(copy, range(len(parts))))
     starts = [part.starts[1:] + end for part, end in zip(parts, ends[:-1], strict=True)]
-    starts = np.concatenate([np.zeros(1, np.int64), *starts])
-    return Hits(starts, rows, sum(part.candidates for part in parts))
+    return Hits(
+        np.concatenate([np.zeros(1, np.int64), *starts]),
+        rows,
+        sum(part.candidates for part in parts),
+    )

@@ -20,6 +20,7 @@ from remuda.matchers.auto.arena import (
     WIDE,
     WIDE_SHIFT,
 )
+from remuda.matchers.auto.inline import inlined
 from remuda.matchers.auto.slices import WITH_RECORDS
 from remuda.matchers.auto.words import (
     DIM,
@@ -32,7 +33,6 @@ from remuda.matchers.auto.words import (
     accepts_cell,
     next_exact,
 )
-from remuda.matchers.auto.inline import inlined
 from remuda.matchers.kernels.bits import prefetch, trailing_zeros
 
 LISTED = -1  # the event has a list: lists.py
@@ -42,7 +42,7 @@ LOW16, LOW32 = np.uint64(0xFFFF), np.uint64(0xFFFFFFFF)
 
 
 @kernel
-def find(
+def find(  # noqa: C901, PLR0912, PLR0915 - the hot loop stands in one piece
     spaces: Ints,
     begin: int,
     end: int,
@@ -56,7 +56,7 @@ def find(
     visits: U64,
     queue: U64,
     out: Ints,
-) -> tuple[int, int]:
+) -> tuple[np.int64, np.int64]:
     """Write the clauses that hold to `out`; how many they are, and how many were verified.
 
     An event without lists meets a clause once, so that `out` and `queue` need room for all clauses
@@ -151,7 +151,7 @@ def find(
         if trait & WIDE:
             leave_wide(trait, place >> np.uint64(32), dim_bits, n_masked, state, cells)
     if listed:
-        return LISTED, 0
+        return np.int64(LISTED), np.int64(0)
     return np.int64(n), np.int64(n_queued)
 
 
@@ -200,7 +200,7 @@ def leave_wide(
 
 
 @inlined
-def _find_in_slices(
+def _find_in_slices(  # noqa: PLR0912 - the hot loop stands in one piece
     arena: U64,
     octets: NDArray[np.uint8],
     quarters: NDArray[np.uint16],
@@ -275,7 +275,8 @@ def row_of(
     lut = at + (column >> np.uint64(39))
     cell = np.uint64(state[base + (column & DIM)])
     row = np.uint64(octets[(lut << np.uint64(3)) + cell])
-    return lut + ((column >> np.uint64(27)) & np.uint64(0xFFF)) + row * width
+    rows = lut + ((column >> np.uint64(27)) & np.uint64(0xFFF))
+    return np.uint64(rows + row * width)
 
 
 @kernel

@@ -35,7 +35,7 @@ EVERY_ROW = np.uint64(1 << 26)
 
 
 @kernel
-def sort_similar(
+def sort_similar(  # noqa: PLR0912 - three passes over the same entries
     entries: Ints,
     begin: int,
     end: int,
@@ -176,7 +176,7 @@ def columns_of(
 
 
 @kernel
-def write_column(
+def write_column(  # noqa: C901, PLR0912 - layout in the order in which it lies there
     arena: U64,
     octets: NDArray[np.uint8],
     at: int,

@@ -165,7 +165,7 @@ def _masks(
     n, n_positions, shift = len(dims), 63 - dim_bits, np.uint64(dim_bits)
     starts = np.zeros(n + 1, np.int64)
     n_tail, n_spilled = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    w = 0
+    w = np.int64(0)
     for p in range(n):
         dim = dims[p]
         low, high = space_starts[dim] + 1, space_starts[dim + 1]

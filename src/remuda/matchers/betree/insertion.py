@@ -32,7 +32,6 @@ from remuda.matchers.betree.pools import (
     P_PARENT,
     P_SIZE,
     PARENT,
-    RECORD,
     RIGHT,
     ROOT,
     SIZE,
@@ -49,11 +48,12 @@ from remuda.matchers.betree.pools import (
     predicate_on,
     put,
     queue,
+    record_of,
     search_p_dir,
 )
 from remuda.matchers.betree.records import DIM_SHIFT, HI, LO, TAIL, n_words
 
-USED = -2
+USED = np.int32(-2)
 
 
 @kernel
@@ -82,8 +82,7 @@ def _insert_be_tree(pools: Pools, e: int, max_cap: int) -> None:
     c, depth = ROOT, 0
     while True:
         best, at = NONE, NONE
-        i = pools.expressions[e, RECORD]
-        end = i + pools.expressions[e, N_WORDS]
+        i, end = record_of(pools.expressions, e)
         while i < end and pools.c_nodes[c, P_SIZE] > 0:
             if partitions(words, i):  # an attribute used before has no p_node here
                 p = search_p_dir(c, words[i] >> DIM_SHIFT, p_nodes, pools.p_heads)
@@ -95,7 +94,7 @@ def _insert_be_tree(pools: Pools, e: int, max_cap: int) -> None:
         c = _insert_c_dir(pools, p_nodes[best, P_CHILD], words[at + LO], words[at + HI], max_cap)
         depth += 1
     put(pools, e, c)
-    climb(pools, c, 1, depth)
+    climb(pools, c, np.int64(1), depth)
     queue(pools, c)
 
 
@@ -141,7 +140,7 @@ def _child(pools: Pools, c: int, side: int, max_cap: int) -> int:
         middle = (start + end) // 2
         start, end = (start, middle) if side == LEFT else (middle, end)
         c_nodes[c, side] = new_c_node(pools, c, c_nodes[c, ATTR], start, end, max_cap)
-    return c_nodes[c, side]  # type: ignore[no-any-return]
+    return c_nodes[c, side]
 
 
 @kernel
@@ -191,7 +190,7 @@ def _space_partitioning(
     attrs, starts, holders = _unused_attrs(pools, members, place)
     rank, size = np.zeros(len(attrs)), np.zeros(len(attrs), np.int32)
     for e in members:
-        _vote(pools, e, 1, place, space_starts, rank, size)
+        _vote(pools, e, np.int64(1), place, space_starts, rank, size)
     heap, key = np.arange(len(attrs)), rank.copy()
     for j in range(len(heap) // 2 - 1, -1, -1):
         _sift_down(heap, len(heap), j, key, attrs)
@@ -205,7 +204,7 @@ def _space_partitioning(
             if not moved[j]:
                 moved[j] = True
                 _move(pools, members[j], top)
-                _vote(pools, members[j], -1, place, space_starts, rank, size)
+                _vote(pools, members[j], np.int64(-1), place, space_starts, rank, size)
         n_left -= c_nodes[top, COUNT]
         _update_partition_score(pools, top, depth)
         queue(pools, top)
@@ -250,8 +249,7 @@ def _unused_attrs(pools: Pools, members: Ints, place: Ints) -> tuple[Ints, Ints,
         n_pairs += expressions[e, N_WORDS] // TAIL  # or fewer
     attrs, counts = np.empty(n_pairs, np.int32), np.zeros(n_pairs, np.int32)
     for e in members:
-        i = expressions[e, RECORD]
-        end = i + expressions[e, N_WORDS]
+        i, end = record_of(expressions, e)
         while i < end:
             attr = words[i] >> DIM_SHIFT
             if partitions(words, i) and place[attr] != USED:
@@ -266,8 +264,7 @@ def _unused_attrs(pools: Pools, members: Ints, place: Ints) -> tuple[Ints, Ints,
         starts[k + 1] = starts[k] + counts[k]
     holders, ends = np.empty(starts[n_attrs], np.int32), starts.copy()
     for j in range(len(members)):
-        i = expressions[members[j], RECORD]
-        end = i + expressions[members[j], N_WORDS]
+        i, end = record_of(expressions, members[j])
         while i < end:
             k = place[words[i] >> DIM_SHIFT]
             if partitions(words, i) and k != USED:
@@ -288,8 +285,7 @@ def _vote(
     feedback no event is expected to have the attribute: the paper's optimistic choice.
     """
     words, presence = pools.words, pools.presence
-    i = pools.expressions[e, RECORD]
-    end = i + pools.expressions[e, N_WORDS]
+    i, end = record_of(pools.expressions, e)
     while i < end:
         attr = words[i] >> DIM_SHIFT
         k = place[attr]
@@ -347,16 +343,16 @@ def _create_p_dir(pools: Pools, c: int, attr: int, space_starts: Ints, max_cap: 
     """A new p_node of `c` for the attribute; its c_directory's top bucket."""
     p = new_p_node(pools, c, attr)
     start, end = space_starts[attr] + 1, space_starts[attr + 1]
-    pools.p_nodes[p, P_CHILD] = new_c_node(pools, ~p, attr, start, end, max_cap)
-    return pools.p_nodes[p, P_CHILD]  # type: ignore[no-any-return]
+    pools.p_nodes[p, P_CHILD] = new_c_node(pools, np.int32(~p), attr, start, end, max_cap)
+    return pools.p_nodes[p, P_CHILD]
 
 
 @kernel
 def _update_partition_score(pools: Pools, top: int, depth: int) -> None:
     """Tell the new p_node and those above what covering one more predicate gains."""
-    n, p = pools.c_nodes[top, COUNT], ~pools.c_nodes[top, PARENT]
+    n, p = np.int64(pools.c_nodes[top, COUNT]), ~pools.c_nodes[top, PARENT]
     pools.p_nodes[p, P_GAIN] = n * (depth + 1)
-    climb(pools, pools.p_nodes[p, P_PARENT], 0, n)
+    climb(pools, pools.p_nodes[p, P_PARENT], np.int64(0), n)
 
 
 @kernel

@@ -17,7 +17,6 @@ from remuda.matchers.betree.pools import (
     LOST,
     MAX,
     MIN,
-    N_WORDS,
     NEEDS,
     NEEDS_TOO,
     NEXT,
@@ -33,6 +32,7 @@ from remuda.matchers.betree.pools import (
     ROOT,
     ROW,
     SIZE,
+    record_of,
     search_p_dir,
 )
 from remuda.matchers.betree.records import SEVERAL, discarded, lay_points, sign
@@ -65,7 +65,7 @@ def match(
     first, last = np.zeros(n_dims, np.int64), np.zeros(n_dims, np.int64)
     point, attrs = np.zeros(n_dims, np.int32), np.empty(n_dims, np.int32)
     signature = np.zeros(2, np.int32)
-    n = n_candidates = 0
+    n_candidates = 0
     for event in range(n_events):
         begin, end = event_starts[event], event_starts[event + 1]
         lay_out(spaces, begin, end, dim_of_space, first, last)
@@ -79,16 +79,16 @@ def match(
             expressions, c_nodes, p_nodes, p_heads, feedback, stack, left,
         )  # fmt: skip
         n_candidates += n_met
-        rows = grown(rows, n + n_left)
-        n = _check_sub(
-            left, n_left, point, spaces, first, last, words, expressions, feedback, rows, n
-        )
+        rows = grown(rows, starts[event] + n_left)
+        starts[event + 1] = _check_sub(
+            left, n_left, point, spaces, first, last, words, expressions, feedback,
+            rows, starts[event],
+        )  # fmt: skip
         take_away(spaces, begin, end, dim_of_space, first, last)
         for attr in attrs[:n_attrs]:
             point[attr] = 0
-        starts[event + 1] = n
     presence[n_dims] += n_events
-    return starts, rows[:n].copy(), n_candidates
+    return starts, rows[: starts[n_events]].copy(), n_candidates
 
 
 @kernel
@@ -189,8 +189,7 @@ def _check_sub(
         if i + AHEAD < n_left:
             prefetch(words, np.uint64(expressions[left[i + AHEAD], RECORD]))
         e = left[i]
-        begin = expressions[e, RECORD]
-        end = begin + expressions[e, N_WORDS]
+        begin, end = record_of(expressions, e)
         in_vain = discarded(words, begin, end, point, spaces, first, last)
         if in_vain == 0:
             rows[n] = expressions[e, ROW]

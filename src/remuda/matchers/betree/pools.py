@@ -16,9 +16,11 @@ from remuda.jit import kernel
 from remuda.matchers.betree.records import DIM_SHIFT, ON_MISSING, n_words
 from remuda.matchers.kernels.output import grown
 
-NONE = -1
-EMPTY = -2  # a half without expressions, of a bucket that is cut
-ROOT = 0
+# Numbers of nodes and expressions are int32, these too, and counts are int64, also where they are
+# constant: a kernel is compiled anew for every mixture of types and for every literal.
+NONE = np.int32(-1)
+EMPTY = np.int32(-2)  # a half without expressions, of a bucket that is cut
+ROOT = np.int32(0)
 
 # Of a c_node: the minimal interval boundary of its bucket, the bucket's halves, the first
 # expression of its l_node, the first p_node of its p_directory; then what matching does not read.
@@ -57,13 +59,13 @@ class Pools(NamedTuple):
     row_heads: Ints  # a hash table of expressions by row
     feedback: Longs
     presence: Longs  # how many events had each attribute and, at last, how many there were
-    state: Longs
+    state: Ints
 
 
 def empty_pools(sizes: Sequence[int], presence: Longs) -> Pools:
     """Pools with room for so many words, expressions, c_nodes and p_nodes."""
     n_words, n_expressions, n_c_nodes, n_p_nodes = sizes
-    state = np.zeros(13, np.int64)
+    state = np.zeros(13, np.int32)
     state[[E_FREE, C_FREE, P_FREE, OVERFLOWED, LIMBO]] = NONE
     return Pools(
         np.empty(n_words, np.int32),
@@ -285,10 +287,17 @@ def put(pools: Pools, e: int, c: int) -> None:
 @kernel
 def predicate_on(pools: Pools, e: int, attr: int) -> int:
     """Where the expression's predicate on the attribute stands, which partitions it."""
-    i = pools.expressions[e, RECORD]
+    i, _ = record_of(pools.expressions, e)
     while pools.words[i] >> DIM_SHIFT != attr:
         i += n_words(pools.words, i)
-    return i  # type: ignore[no-any-return]
+    return i
+
+
+@kernel
+def record_of(expressions: Ints, e: int) -> tuple[int, int]:
+    """Where the words of the expression's predicates begin and end."""
+    begin = np.int64(expressions[e, RECORD])
+    return begin, begin + expressions[e, N_WORDS]
 
 
 @kernel
@@ -316,7 +325,7 @@ def to_limbo(pools: Pools, e: int) -> None:
 def above(pools: Pools, c: int) -> int:
     """The bucket above, or of a top bucket the c_node whose p_directory leads to it."""
     parent = pools.c_nodes[c, PARENT]
-    return parent if parent >= 0 else pools.p_nodes[~parent, P_PARENT]  # type: ignore[no-any-return]
+    return parent if parent >= 0 else pools.p_nodes[~parent, P_PARENT]
 
 
 @kernel

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from remuda.arrays import Bools, Floats, Ints, Longs, starts_of
+from remuda.arrays import Bools, Floats, Ints, Longs, frozen, starts_of
 from remuda.encoding.table import ClauseTable, Predicates
 from remuda.jit import kernel
 from remuda.matchers.contract import Literal
@@ -44,13 +44,15 @@ def predicates_of(literals: Sequence[Literal]) -> Predicates:
     """The literals as a table of predicates."""
     spans = [span for literal in literals for span in literal.spans]
     lo, hi = np.ascontiguousarray(np.array(spans, np.int32).reshape(-1, 2).T)
-    return Predicates(
-        np.array([literal.dim for literal in literals], np.int32),
-        np.array([literal.on_missing for literal in literals], np.bool_),
-        np.array([literal.every for literal in literals], np.bool_),
-        starts_of([len(literal.spans) for literal in literals]).astype(np.int32),
-        lo,
-        hi,
+    return frozen(
+        Predicates(
+            np.array([literal.dim for literal in literals], np.int32),
+            np.array([literal.on_missing for literal in literals], np.bool_),
+            np.array([literal.every for literal in literals], np.bool_),
+            starts_of([len(literal.spans) for literal in literals]).astype(np.int32),
+            lo,
+            hi,
+        )
     )
 
 

@@ -110,7 +110,7 @@ class BETree:
         if e == NONE:
             raise KeyError(f"no expression has the row {row}")
         self._thaw()
-        delete(self.pools, e, self.max_cap, self.min_size)
+        delete(self.pools, np.int32(e), self.max_cap, self.min_size)
         self._settle()
         self._reclaim()
 
@@ -212,8 +212,8 @@ def _fill_root(pools: Pools, starts: Longs, words: Ints, needs: Ints, max_cap: i
     pools.state[WORDS] = len(words)
     new_c_node(pools, NONE, NONE, 0, 0, max_cap)
     for row in range(len(starts) - 1):
-        length = starts[row + 1] - starts[row]
-        put(pools, new_expression(pools, row, starts[row], length, needs[row]), ROOT)
+        at, length = np.int32(starts[row]), np.int32(starts[row + 1] - starts[row])
+        put(pools, new_expression(pools, np.int32(row), at, length, needs[row]), ROOT)
     pools.c_nodes[ROOT, COUNT] = pools.c_nodes[ROOT, SIZE]
     queue(pools, ROOT)
 
@@ -224,6 +224,6 @@ def _append(pools: Pools, row: int, record: Ints, needs: Ints) -> int:
     at = pools.state[WORDS]
     pools.words[at : at + len(record)] = record
     pools.state[WORDS] += len(record)
-    e = new_expression(pools, row, at, len(record), needs)
+    e = new_expression(pools, np.int32(row), at, np.int32(len(record)), needs)
     to_limbo(pools, e)
     return e  # type: ignore[no-any-return]

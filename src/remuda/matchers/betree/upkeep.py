@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from remuda.arrays import Ints
 from remuda.jit import kernel
 from remuda.matchers.betree.pools import (
@@ -43,7 +45,7 @@ def delete(pools: Pools, e: int, max_cap: int, min_size: int) -> None:
     """Remove the expression, and tidy up where it was."""
     c = pools.expressions[e, PLACE]
     free_expression(pools, e)
-    climb(pools, c, -1, -depth_of(pools, c))
+    climb(pools, c, np.int64(-1), -depth_of(pools, c))
     tidy(pools, c, max_cap, min_size)
 
 
@@ -125,7 +127,7 @@ def _dissolve(pools: Pools, c: int, max_cap: int) -> None:
     while e != NONE:
         pools.expressions[e, PLACE] = c
         e = pools.expressions[e, NEXT]
-    climb(pools, c, 0, n * depth - gain)
+    climb(pools, c, np.int64(0), n * depth - gain)
 
 
 @kernel
@@ -142,7 +144,7 @@ def _take_out(pools: Pools, c: int) -> None:
         to_limbo(pools, e)
         e = following
     if p >= 0:
-        free_p_node(pools, p)
+        free_p_node(pools, np.int32(p))
     else:
         c_nodes[parent, LEFT if c_nodes[parent, LEFT] == c else RIGHT] = EMPTY
     free_c_node(pools, c)

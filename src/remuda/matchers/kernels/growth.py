@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 Item = TypeVar("Item", bound=np.generic)
 
+Words = NDArray[np.uint64]
+
 
 def thawed(array: NDArray[Item], n_items: int = 0) -> NDArray[Item]:
     """The array, writable, with room for `n_items`; what is new is zero."""

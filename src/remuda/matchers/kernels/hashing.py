@@ -13,6 +13,8 @@ from remuda.jit import kernel
 from remuda.matchers.kernels.growth import thawed
 
 NO_KEY = -1
+_QUARTER, _HALF, _LOW_HALF = np.uint64(16), np.uint64(32), np.uint64(0xFFFFFFFF)
+_FACTORS = np.uint64(0x9E3779B1), np.uint64(0x85EBCA77), np.uint64(0xC2B2AE3D)
 
 
 @dataclass(slots=True)
@@ -76,20 +78,22 @@ def _filled(keys: Longs, values: Ints, n: int) -> tuple[Longs, Ints]:
 
 
 @kernel
-def hashed(key: int, n_places: int) -> int:
+def hashed(key: int, n_places: int) -> np.int64:
     """The place where the search for a key begins."""
-    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    mixed = (mixed ^ (mixed >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
-    return np.int64((mixed >> np.uint64(32)) * np.uint64(n_places) >> np.uint64(32))
+    low, high = np.uint64(key) & _LOW_HALF, np.uint64(key) >> _HALF
+    mixed = low * _FACTORS[0] ^ high * _FACTORS[1]  # never more than 64 bits
+    mixed = (mixed ^ mixed >> _HALF) & _LOW_HALF
+    mixed = (mixed ^ mixed >> _QUARTER) * _FACTORS[2] & _LOW_HALF
+    return np.int64(mixed * np.uint64(n_places) >> _HALF)
 
 
 @kernel
-def place(keys: Longs, key: int) -> int:
+def place(keys: Longs, key: int) -> np.int64:
     """Where the key is, or would be."""
     at = hashed(key, len(keys))
     while keys[at] != key and keys[at] != NO_KEY:
         at = at + 1 if at + 1 < len(keys) else 0
-    return at
+    return np.int64(at)
 
 
 @kernel

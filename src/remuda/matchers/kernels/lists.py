@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remuda.arrays import Ints, Longs, Ragged, frozen, starts_of
-from remuda.matchers.kernels.growth import thawed
-
-Words = NDArray[np.uint64]
+from remuda.matchers.kernels.growth import Words, thawed
 
 
 @dataclass(slots=True)

@@ -7,13 +7,11 @@ refused without a look at its predicates.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Ints, Longs, Ragged
 from remuda.encoding.table import ClauseTable, Predicates
 from remuda.jit import kernel
-
-Words = NDArray[np.uint64]
+from remuda.matchers.kernels.growth import Words
 
 
 def bits_of_dims(table: ClauseTable) -> Words:

@@ -18,7 +18,8 @@ from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of
 from remuda.encoding.table import Predicates
 from remuda.jit import kernel
 from remuda.matchers.kernels.bits import prefetch
-from remuda.matchers.kernels.needs import Words
+from remuda.matchers.kernels.growth import Words
+from remuda.matchers.kernels.hashing import hashed
 from remuda.matchers.kernels.output import grown
 
 ALWAYS = 0
@@ -56,21 +57,18 @@ def narrow(predicates: Predicates, space_starts: Ints) -> Bools:
     """Which predicates have short spans only, and no more than half of their dimension."""
     n_present = np.diff(space_starts)[predicates.dim] - 1
     n_long = starts_of(predicates.span_hi - predicates.span_lo > _LONG_SPAN)
-    all_short = n_long[predicates.span_starts[1:]] == n_long[predicates.span_starts[:-1]]
-    return all_short & (2 * predicates.n_accepted <= n_present)
+    has_long = n_long[predicates.span_starts[1:]] > n_long[predicates.span_starts[:-1]]
+    is_narrow: Bools = ~has_long & (2 * predicates.n_accepted <= n_present)
+    return is_narrow
 
 
 def lists_of(
     predicates: Predicates, is_narrow: Bools, nodes: Nodes, leaf_of: Ints, leaf_hi: Ints
 ) -> Ragged:
     """The lists that each predicate leads from; one more row, the last, has the list ALWAYS."""
-    about = (*predicates, predicates.n_accepted, is_narrow, *nodes, leaf_of, leaf_hi)
-    counts = np.ones(len(is_narrow) + 1, np.int64)
-    _find_lists(*about, counts, counts, np.empty(0, np.int32), False)
-    starts = starts_of(counts)
-    lists = np.full(starts[-1], ALWAYS, np.int32)
-    _find_lists(*about, counts, starts, lists, True)
-    return Ragged(starts, lists)
+    return Ragged(
+        *_find_lists(*predicates, predicates.n_accepted, is_narrow, *nodes, leaf_of, leaf_hi)
+    )
 
 
 def hung(slots: Ints, access: Ints, found: Ragged, n_lists: int) -> Ragged:
@@ -81,8 +79,8 @@ def hung(slots: Ints, access: Ints, found: Ragged, n_lists: int) -> Ragged:
 @kernel
 def _find_lists(
     dims: Ints,
-    on_missing: Bools,
-    every: Bools,
+    _on_missing: Bools,
+    _every: Bools,
     span_starts: Ints,
     span_lo: Ints,
     span_hi: Ints,
@@ -92,43 +90,41 @@ def _find_lists(
     block_starts: Ints,
     leaf_of: Ints,
     leaf_hi: Ints,
-    counts: Longs,
-    starts: Longs,
-    lists: Ints,
-    write: bool,
-) -> None:
-    """Count the lists of each predicate, or write them."""
-    first_leaf = block_starts[-1]
+) -> tuple[Longs, Ints]:
+    starts = np.zeros(len(dims) + 2, np.int64)
+    lists = np.empty(1024, np.int32)
+    n, first_leaf = 0, block_starts[-1]
     for p in range(len(dims)):
         missing = space_starts[dims[p]]
         n_present = space_starts[dims[p] + 1] - missing - 1
-        at = starts[p]
+        begin, end = span_starts[p], span_starts[p + 1]
+        # no predicate has more leaves than spaces, or more blocks than this
+        lists = grown(lists, n + min(n_accepted[p], 2 * _N_BLOCKS * (end - begin)) + 1)
         if is_narrow[p]:
-            for i in range(span_starts[p], span_starts[p + 1]):
+            for i in range(begin, end):
                 space = span_lo[i]
                 while space < span_hi[i]:
-                    if write:
-                        lists[at] = first_leaf + leaf_of[space]
+                    lists[n] = first_leaf + leaf_of[space]
                     space = leaf_hi[leaf_of[space]]
-                    at += 1
+                    n += 1
         elif 2 * n_accepted[p] > n_present:
-            if write:
-                lists[at] = first_leaf + leaf_of[missing]
-            at += 1
+            lists[n] = first_leaf + leaf_of[missing]
+            n += 1
         else:
             level, base, beyond = _FINEST, block_starts[dims[p]], 0
             while _N_BLOCKS << level < n_accepted[p]:
                 base += (n_present - 1 >> level) + 1
                 level += 2
-            for i in range(span_starts[p], span_starts[p + 1]):
+            for i in range(begin, end):
                 first = max(span_lo[i] - missing - 1 >> level, beyond)
                 beyond = (span_hi[i] - missing - 2 >> level) + 1
                 for block in range(first, beyond):
-                    if write:
-                        lists[at] = base + block
-                    at += 1
-        if not write:
-            counts[p] = at - starts[p]
+                    lists[n] = base + block
+                    n += 1
+        starts[p + 1] = n
+    lists = grown(lists, n + 1)
+    lists[n], starts[-1] = ALWAYS, n + 1
+    return starts, lists[: n + 1].copy()
 
 
 @kernel
@@ -200,7 +196,7 @@ def gather(
     starts: Longs,
     queue: Ints,
     n: np.uint64,
-) -> tuple[Ints, np.uint64, int]:
+) -> tuple[Ints, np.uint64, np.int64]:
     """Add the candidates of some lists to a queue of n, but for those that need what is lacking.
 
     Lists lie far apart, and so do clauses: what will be read is asked for in advance.
@@ -208,7 +204,7 @@ def gather(
     for k in range(n_lists):
         prefetch(slots, np.uint64(begins[lists[k]]))
         prefetch(needs, np.uint64(begins[lists[k]]))
-    n_candidates = 0
+    n_candidates = np.int64(0)
     for k in range(n_lists):
         at, last = np.uint64(begins[lists[k]]), np.uint64(ends[lists[k]])
         n_candidates += np.int64(last - at)
@@ -228,15 +224,13 @@ def each_once(rows: Ints, begin: int, end: int) -> int:
 
     Several values on one dimension may lead to a clause several times.
     """
-    n_places = 16
-    while n_places < 2 * (end - begin):
-        n_places *= 2
+    n_places = 2 * (end - begin) + 1
     table = np.full(n_places, -1, np.int32)
     n = begin
     for i in range(begin, end):
-        at = (rows[i] * 0x9E3779B1 >> 7) & (n_places - 1)
+        at = hashed(rows[i], n_places)
         while table[at] >= 0 and table[at] != rows[i]:
-            at = (at + 1) & (n_places - 1)
+            at = (at + 1) % n_places
         if table[at] < 0:
             table[at] = rows[n] = rows[i]
             n += 1

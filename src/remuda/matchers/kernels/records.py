@@ -21,22 +21,17 @@ from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of, take_ro
 from remuda.encoding.table import Predicates
 from remuda.jit import kernel
 from remuda.matchers.contract import Literal
-from remuda.matchers.kernels.bits import prefetch
-from remuda.matchers.kernels.growth import thawed
+from remuda.matchers.kernels.growth import Words, thawed
+from remuda.matchers.kernels.hashing import hashed
 from remuda.matchers.kernels.output import grown
-from remuda.matchers.kernels.truth import accepts
-
-Words = NDArray[np.uint64]
 
 ON_MISSING, EVERY, NARROW, RANGE, SPANS = (np.uint64(1 << i) for i in range(5))
 LO_SHIFT, DIM_SHIFT = np.uint64(5), np.uint64(37)
-_NO_BITS = RANGE | SPANS
-_HALF, _LOW_HALF = np.uint64(32), np.uint64(0xFFFFFFFF)
-_ONE, _WIDTH = np.uint64(1), np.uint64(64)
-_AHEAD = np.uint64(8)
-_NO_ROW, _LAST_ROW = -1, np.iinfo(np.int32).max
+WIDTH = 64  # bits of a body
 
-REFUSED = np.uint64(0xFFFFFFFFFFFFFFFF)
+_HALF, _LOW_HALF = np.uint64(32), np.uint64(0xFFFFFFFF)
+_ONE = np.uint64(1)
+_NO_ROW, _LAST_ROW = -1, np.iinfo(np.int32).max
 
 
 @dataclass(slots=True)
@@ -79,7 +74,7 @@ class Records:
     @property
     def is_stale(self) -> bool:
         """Whether so much has changed that everything should be made anew."""
-        return self.n_changes > 32 + self.n_slots // 20
+        return self.n_changes > 32 + self.n_slots // 24
 
     def add(self, row: int, predicates: Predicates, narrow: Bools) -> int:
         """Put a clause of all these predicates in a slot of its own; return that."""
@@ -138,7 +133,8 @@ class Records:
             self._sorted = self.rows[self._order]
         if row in self._added:
             return self._added[row]
-        at = int(np.searchsorted(self._sorted, np.int32(row)))  # of the array's type, or it is copied
+        wanted = np.int32(row)  # of the array's type, or all of it would be converted
+        at = int(np.searchsorted(self._sorted, wanted))
         if at == len(self._sorted) or self._sorted[at] != row:
             return None
         slot = int(self._order[at])
@@ -184,7 +180,7 @@ def encoded(
     counts, reach = end - begin, np.zeros(len(used), np.int64)
     some = np.flatnonzero(counts)
     reach[some] = predicates.span_hi[end[some] - 1] - predicates.span_lo[begin[some]]
-    pooled = used & (counts > 1) & (reach > int(_WIDTH))
+    pooled = used & (counts > 1) & (reach > WIDTH)
     pool_starts = n_spans + starts_of(np.where(pooled, counts, 0))
     words = _encode(*predicates, narrow, pooled, pool_starts)
     kept = np.repeat(pooled, counts)
@@ -226,13 +222,13 @@ def _encode(
         if pooled[p]:
             head |= SPANS
             body = (np.uint64(pool_starts[p]) << _HALF) | np.uint64(pool_starts[p + 1])
-        elif begin < end and np.uint64(span_hi[end - 1]) - lo > _WIDTH:
+        elif begin < end and span_hi[end - 1] - span_lo[begin] > WIDTH:
             head |= RANGE
             body = np.uint64(span_hi[begin])
         else:
             for i in range(begin, end):
                 for space in range(span_lo[i], span_hi[i]):
-                    body |= _ONE << (np.uint64(space) - lo)
+                    body |= _ONE << np.uint64(space - span_lo[begin])
         words[p, 0] = head
         words[p, 1] = body
     return words
@@ -241,23 +237,25 @@ def _encode(
 @kernel
 def _decode(words: Words, span_lo: Ints, span_hi: Ints) -> tuple[Ints, Ints, Ints]:
     starts = np.zeros(len(words) + 1, np.int32)
-    lo, hi = np.empty(len(words) + 64, np.int32), np.empty(len(words) + 64, np.int32)
+    lo, hi = np.empty(len(words) + WIDTH, np.int32), np.empty(len(words) + WIDTH, np.int32)
     n = 0
     for p in range(len(words)):
         head, body = words[p, 0], words[p, 1]
         first = np.int64((head >> LO_SHIFT) & _LOW_HALF)
-        begin, end = 0, 64
         if head & SPANS:
             begin, end = np.int64(body >> _HALF), np.int64(body & _LOW_HALF)
-        lo, hi = grown(lo, n + end - begin), grown(hi, n + end - begin)
-        if head & SPANS:
-            lo[n : n + end - begin], hi[n : n + end - begin] = span_lo[begin:end], span_hi[begin:end]
-            n += end - begin
-        elif head & RANGE:
+            lo, hi = grown(lo, n + end - begin), grown(hi, n + end - begin)
+            for i in range(begin, end):
+                lo[n], hi[n] = span_lo[i], span_hi[i]
+                n += 1
+            starts[p + 1] = n
+            continue
+        lo, hi = grown(lo, n + WIDTH), grown(hi, n + WIDTH)
+        if head & RANGE:
             lo[n], hi[n] = first, np.int64(body)
             n += 1
         else:
-            for i in range(64):
+            for i in range(WIDTH):
                 if (body >> np.uint64(i)) & _ONE:
                     if n == starts[p] or hi[n - 1] < first + i:
                         lo[n] = first + i
@@ -270,135 +268,20 @@ def _decode(words: Words, span_lo: Ints, span_hi: Ints) -> tuple[Ints, Ints, Int
 @kernel
 def _distinct(words: Words) -> tuple[Longs, Ints]:
     """Where each distinct predicate stands first, and which of these each predicate is."""
-    n_places = 16
-    while n_places < 2 * len(words):
-        n_places *= 2
+    n_places = 2 * len(words) + 1
     table = np.full(n_places, -1, np.int32)
     first, items = np.empty(len(words), np.int64), np.empty(len(words), np.int32)
     n = 0
     for p in range(len(words)):
-        mixed = words[p, 0] ^ (words[p, 1] * np.uint64(0x9E3779B97F4A7C15))
-        mixed = (mixed ^ (mixed >> _HALF)) * np.uint64(0xD6E8FEB86659FD93)
-        at = np.int64(mixed >> _HALF) & (n_places - 1)
+        at = (hashed(words[p, 0], n_places) + hashed(words[p, 1], n_places)) % n_places
         while table[at] >= 0:
             other = first[table[at]]
             if words[other, 0] == words[p, 0] and words[other, 1] == words[p, 1]:
                 break
-            at = (at + 1) & (n_places - 1)
+            at = (at + 1) % n_places
         if table[at] < 0:
             table[at] = n
             first[n] = p
             n += 1
         items[p] = table[at]
     return first[:n].copy(), items
-
-
-@kernel
-def arrive(spaces: Ints, begin: int, end: int, dim_of_space: Ints, where: Ints) -> bool:
-    """Note what an event says: of each dimension its space, or ~i where several begin with the ith.
-
-    Whether some dimension has several. Space 0 is no event's, so 0 stands for missing.
-    """
-    several = False
-    for i in range(begin, end):
-        dim = dim_of_space[spaces[i]]
-        if where[dim] == 0:
-            where[dim] = spaces[i]
-        elif where[dim] > 0:
-            where[dim] = ~(i - 1 - begin)
-            several = True
-    return several
-
-
-@kernel
-def leave(spaces: Ints, begin: int, end: int, dim_of_space: Ints, where: Ints) -> None:
-    """Undo `arrive`."""
-    for i in range(begin, end):
-        where[dim_of_space[spaces[i]]] = 0
-
-
-@kernel
-def read_ahead(queue: Ints, i: np.uint64, n: np.uint64, starts: Longs, words: Words) -> None:
-    """Ask for the predicates of a slot that is a few places behind in a queue of n."""
-    if i + _AHEAD < n:
-        at = np.uint64(2) * np.uint64(starts[np.uint64(queue[i + _AHEAD])])
-        prefetch(words, at)
-        prefetch(words, at + np.uint64(8))  # the next cache line
-
-
-@kernel
-def bits_hold(first: np.uint64, last: np.uint64, words: Words, where: Ints) -> np.uint64:
-    """The first predicate before `last` that bits cannot decide, or REFUSED where they refuse one.
-
-    Short and with few arrays, so that it becomes part of the caller's loop: twice as fast there.
-    """
-    i = first
-    while i < last:
-        head = words[i, 0]
-        space = where[head >> DIM_SHIFT]
-        if space <= 0 or head & _NO_BITS != 0:
-            return i
-        bit = np.uint64(space) - ((head >> LO_SHIFT) & _LOW_HALF)
-        if bit >= _WIDTH or (words[i, 1] >> bit) & _ONE == 0:
-            return REFUSED
-        i += _ONE
-    return i
-
-
-@kernel
-def all_hold(
-    first: int,
-    last: int,
-    words: Words,
-    span_lo: Ints,
-    span_hi: Ints,
-    where: Ints,
-    spaces: Ints,
-    begin: int,
-    end: int,
-    dim_of_space: Ints,
-) -> bool:
-    """Whether the predicates from `first` to `last - 1` hold for the event that arrived."""
-    for i in range(first, last):
-        head, body = words[i, 0], words[i, 1]
-        space = where[head >> DIM_SHIFT]
-        if space == 0:
-            holds = head & ON_MISSING != 0
-        elif space > 0:
-            holds = _accepts(head, body, space, span_lo, span_hi)
-        else:
-            holds = _holds_for_list(
-                head, body, span_lo, span_hi, spaces, begin + ~space, end, dim_of_space
-            )
-        if not holds:
-            return False
-    return True
-
-
-@kernel
-def _holds_for_list(
-    head: np.uint64,
-    body: np.uint64,
-    span_lo: Ints,
-    span_hi: Ints,
-    spaces: Ints,
-    i: int,
-    end: int,
-    dim_of_space: Ints,
-) -> bool:
-    dim, wanted = np.int64(head >> DIM_SHIFT), head & EVERY == 0
-    while i < end and dim_of_space[spaces[i]] == dim:
-        if _accepts(head, body, spaces[i], span_lo, span_hi) == wanted:
-            return wanted
-        i += 1
-    return not wanted
-
-
-@kernel
-def _accepts(head: np.uint64, body: np.uint64, space: int, span_lo: Ints, span_hi: Ints) -> bool:
-    lo = np.int64((head >> LO_SHIFT) & _LOW_HALF)
-    if head & SPANS:
-        return accepts(space, np.int64(body >> _HALF), np.int64(body & _LOW_HALF), span_lo, span_hi)
-    if head & RANGE:
-        return lo <= space < np.int64(body)
-    return 0 <= space - lo < 64 and (body >> np.uint64(space - lo)) & _ONE != 0
