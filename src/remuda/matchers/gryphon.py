@@ -25,6 +25,7 @@ from remuda.encoding.table import ClauseTable, EventBatch, Predicates
 from remuda.jit import kernel
 from remuda.matchers.contract import Hits
 from remuda.matchers.kernels.output import grown
+from remuda.matchers.kernels.records import taken
 from remuda.matchers.kernels.truth import holds, lay_out, take_away
 
 FEW = 16  # spaces at most of a predicate whose edge is found by value
@@ -108,18 +109,11 @@ def _turn(table: ClauseTable) -> Longs:
 
 def _in_order(table: ClauseTable, order: Longs) -> tuple[Predicates, Ragged]:
     """The predicates in the order given, and over them the clauses, each in that order too."""
-    old, clauses = table.predicates, table.clauses
-    span_starts = old.span_starts.astype(np.int64)
-    lo = take_rows(Ragged(span_starts, old.span_lo), order)
-    hi = take_rows(Ragged(span_starts, old.span_hi), order)
-    predicates = Predicates(
-        old.dim[order], old.on_missing[order], old.every[order],
-        lo.starts.astype(np.int32), lo.items, hi.items,
-    )  # fmt: skip
-    items = np.argsort(order).astype(np.int32)[clauses.items]
-    rows = np.repeat(np.arange(table.n_clauses), np.diff(clauses.starts))
+    starts = table.clauses.starts
+    items = np.argsort(order).astype(np.int32)[table.clauses.items]
+    rows = np.repeat(np.arange(table.n_clauses), np.diff(starts))
     items = items[np.lexsort((items, rows))]
-    return frozen(predicates), frozen(Ragged(clauses.starts, items))
+    return taken(table.predicates, order), frozen(Ragged(starts, items))
 
 
 def _grow(clauses: Ragged, n_predicates: int) -> tuple[Longs, Longs, Longs, Longs, Longs]:

@@ -68,10 +68,8 @@ class Forest:
     @property
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """What kernels read."""
-        return (
-            self.dim_of_space, self.dim_bits, *self.nodes, frozen(self.tree.leaf_of),
-            *self.lists.arrays, *self.records.arrays,
-        )  # fmt: skip
+        fixed = (self.dim_of_space, self.dim_bits, *self.nodes)
+        return frozen((*fixed, self.tree.leaf_of)) + self.lists.arrays + self.records.arrays
 
     @property
     def nbytes(self) -> int:

@@ -128,7 +128,7 @@ def _half(c_nodes: Ints, c: int, lo: int, hi: int) -> int:
     middle = (c_nodes[c, START] + c_nodes[c, END]) // 2
     if hi <= middle:
         return LEFT
-    return RIGHT if lo >= middle else NONE
+    return RIGHT if lo >= middle else NONE  # type: ignore[return-value]
 
 
 @kernel
@@ -140,7 +140,7 @@ def _child(pools: Pools, c: int, side: int, max_cap: int) -> int:
         middle = (start + end) // 2
         start, end = (start, middle) if side == LEFT else (middle, end)
         c_nodes[c, side] = new_c_node(pools, c, c_nodes[c, ATTR], start, end, max_cap)
-    return c_nodes[c, side]
+    return c_nodes[c, side]  # type: ignore[no-any-return]
 
 
 @kernel
@@ -344,7 +344,7 @@ def _create_p_dir(pools: Pools, c: int, attr: int, space_starts: Ints, max_cap: 
     p = new_p_node(pools, c, attr)
     start, end = space_starts[attr] + 1, space_starts[attr + 1]
     pools.p_nodes[p, P_CHILD] = new_c_node(pools, np.int32(~p), attr, start, end, max_cap)
-    return pools.p_nodes[p, P_CHILD]
+    return pools.p_nodes[p, P_CHILD]  # type: ignore[no-any-return]
 
 
 @kernel

@@ -290,14 +290,14 @@ def predicate_on(pools: Pools, e: int, attr: int) -> int:
     i, _ = record_of(pools.expressions, e)
     while pools.words[i] >> DIM_SHIFT != attr:
         i += n_words(pools.words, i)
-    return i
+    return i  # type: ignore[no-any-return]
 
 
 @kernel
 def record_of(expressions: Ints, e: int) -> tuple[int, int]:
     """Where the words of the expression's predicates begin and end."""
     begin = np.int64(expressions[e, RECORD])
-    return begin, begin + expressions[e, N_WORDS]
+    return begin, begin + expressions[e, N_WORDS]  # type: ignore[return-value]
 
 
 @kernel
@@ -325,7 +325,7 @@ def to_limbo(pools: Pools, e: int) -> None:
 def above(pools: Pools, c: int) -> int:
     """The bucket above, or of a top bucket the c_node whose p_directory leads to it."""
     parent = pools.c_nodes[c, PARENT]
-    return parent if parent >= 0 else pools.p_nodes[~parent, P_PARENT]
+    return parent if parent >= 0 else pools.p_nodes[~parent, P_PARENT]  # type: ignore[no-any-return]
 
 
 @kernel

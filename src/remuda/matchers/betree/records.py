@@ -7,15 +7,13 @@ for each space of the interval or, where that is shorter, the number of gaps and
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from remuda.arrays import Bools, Floats, Ints, Longs, frozen, starts_of
-from remuda.encoding.table import ClauseTable, Predicates
+from remuda.arrays import Bools, Floats, Ints, Longs
+from remuda.encoding.table import ClauseTable
 from remuda.jit import kernel
-from remuda.matchers.contract import Literal
 
 HEAD, LO, HI, TAIL = range(4)
 ON_MISSING, EVERY, BITS, GAPS, DIM_SHIFT = 1, 2, 4, 8, 4
@@ -38,22 +36,6 @@ def records_of(table: ClauseTable) -> Records:
     """A record for each clause; predicates that are likely to fail stand first."""
     pieces = _pieces(*table.predicates, table.space_starts)
     return Records(*_records(*table.clauses, *pieces))
-
-
-def predicates_of(literals: Sequence[Literal]) -> Predicates:
-    """The literals as a table of predicates."""
-    spans = [span for literal in literals for span in literal.spans]
-    lo, hi = np.ascontiguousarray(np.array(spans, np.int32).reshape(-1, 2).T)
-    return frozen(
-        Predicates(
-            np.array([literal.dim for literal in literals], np.int32),
-            np.array([literal.on_missing for literal in literals], np.bool_),
-            np.array([literal.every for literal in literals], np.bool_),
-            starts_of([len(literal.spans) for literal in literals]).astype(np.int32),
-            lo,
-            hi,
-        )
-    )
 
 
 @kernel

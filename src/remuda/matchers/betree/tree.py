@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from remuda.arrays import Ints, Longs, frozen, ragged
 from remuda.encoding.table import ClauseTable, EventBatch
@@ -39,9 +38,11 @@ from remuda.matchers.betree.pools import (
     rehash_rows,
     to_limbo,
 )
-from remuda.matchers.betree.records import predicates_of, records_of
+from remuda.matchers.betree.records import records_of
 from remuda.matchers.betree.upkeep import adjust, delete, tidy
 from remuda.matchers.contract import Hits, Literal
+from remuda.matchers.kernels.growth import thawed
+from remuda.matchers.kernels.records import predicates_of
 
 MAX_CAP = 50  # where the paper has 5 to 20: the signatures of an l_node are scanned fast
 MIN_SIZE = 6  # where the paper has 3, in proportion
@@ -94,10 +95,12 @@ class BETree:
             raise ValueError(f"row {row} is not between 0 and {LIMIT}")
         if self._find(row) != NONE:
             raise ValueError(f"row {row} is taken: delete it before you insert it anew")
-        _check(clause, self.space_starts)
+        _check(clause)
+        predicates = predicates_of(clause, self.space_starts)
+        record = records_of(
+            ClauseTable(self.space_starts, predicates, ragged([range(len(clause))]))
+        )
         self._thaw()
-        one = ClauseTable(self.space_starts, predicates_of(clause), ragged([range(len(clause))]))
-        record = records_of(one)
         self._make_room(1, len(record.words))
         e = _append(self.pools, row, record.words, record.needs[0])
         self._settle()
@@ -149,11 +152,11 @@ class BETree:
         if used[WORDS] + n_words > LIMIT:
             raise ValueError(f"the records would take more than {LIMIT} words")
         larger = pools._replace(
-            words=_roomier(pools.words, used[WORDS] + n_words),
-            expressions=_roomier(pools.expressions, live[EXPRESSIONS] + n_expressions),
-            c_nodes=_roomier(pools.c_nodes, live[C_NODES] + 2),
-            feedback=_roomier(pools.feedback, live[C_NODES] + 2),
-            p_nodes=_roomier(pools.p_nodes, live[P_NODES] + 1),
+            words=thawed(pools.words, used[WORDS] + n_words),
+            expressions=thawed(pools.expressions, live[EXPRESSIONS] + n_expressions),
+            c_nodes=thawed(pools.c_nodes, live[C_NODES] + 2),
+            feedback=thawed(pools.feedback, live[C_NODES] + 2),
+            p_nodes=thawed(pools.p_nodes, live[P_NODES] + 1),
         )
         if len(larger.p_nodes) > len(pools.p_heads):
             larger = larger._replace(p_heads=empty_heads(len(larger.p_nodes)))
@@ -177,32 +180,20 @@ class BETree:
         self.pools = smaller
 
     def _thaw(self) -> None:
-        """Own the pools before they are changed; they may be a read-only file."""
+        """Make the pools ready to be changed; they may be a file's."""
         if not self.pools.words.flags.writeable:
-            self.pools = Pools._make(pool.copy() for pool in self.pools)
+            self.pools = Pools._make(thawed(pool) for pool in self.pools)
 
 
-def _roomier(pool: NDArray[Any], needed: int) -> NDArray[Any]:
-    """The pool with room for `needed` entries; an eighth more than it had, where it must grow."""
-    if needed <= len(pool):
-        return pool
-    larger = np.empty((max(needed, len(pool) + len(pool) // 8 + 16), *pool.shape[1:]), pool.dtype)
-    larger[: len(pool)] = pool
-    return larger
-
-
-def _check(clause: Sequence[Literal], space_starts: Ints) -> None:
-    """Refuse what is no clause over these spaces: kernels do not check where they read."""
+def _check(clause: Sequence[Literal]) -> None:
+    """Refuse what is no clause: kernels do not look where they write."""
     dims = [literal.dim for literal in clause]
     if len(set(dims)) < len(dims):
         raise ValueError(f"a dimension occurs twice in the clause: {dims}")
     for literal in clause:
-        if not 0 <= literal.dim < len(space_starts) - 1:
-            raise ValueError(f"there is no dimension {literal.dim}")
-        begin, end = space_starts[literal.dim : literal.dim + 2].tolist()
-        edges = [begin + 1, *chain.from_iterable(literal.spans), end]
+        edges = list(chain.from_iterable(literal.spans))
         if edges != sorted(edges):
-            raise ValueError(f"the spans do not ascend within {begin + 1} to {end}: {literal}")
+            raise ValueError(f"{literal}: its spans do not ascend")
 
 
 @kernel

@@ -177,4 +177,4 @@ def _gather(pools: Pools, c: int) -> tuple[int, int, int]:
             free_c_node(pools, node)
     c_nodes[c, FIRST], c_nodes[c, SIZE] = NONE, 0
     c_nodes[c, LEFT] = c_nodes[c, RIGHT] = NONE
-    return head, n, gain
+    return head, n, gain  # type: ignore[return-value]

@@ -74,7 +74,7 @@ class Records:
     @property
     def is_stale(self) -> bool:
         """Whether so much has changed that everything should be made anew."""
-        return self.n_changes > 32 + self.n_slots // 24
+        return self.n_changes > 16 + self.n_slots // 24
 
     def add(self, row: int, predicates: Predicates, narrow: Bools) -> int:
         """Put a clause of all these predicates in a slot of its own; return that."""
