@@ -398,6 +398,11 @@ def test_a_row_that_does_not_fit_is_refused(row: int) -> None:
         empty_tree([3]).insert(row, [])
 
 
+def test_a_leaf_must_hold_something() -> None:
+    with pytest.raises(ValueError, match="max_cap 0 and min_size 6 must be positive"):
+        empty_tree([3], max_cap=0)
+
+
 def test_a_row_is_taken_once() -> None:
     tree = empty_tree([3])
     tree.insert(5, [])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from remuda.arrays import Floats, Ints, Longs, starts_of
+from remuda.arrays import Bools, Floats, Ints, Longs, starts_of
 from remuda.matchers.contract import Hits
 
 
@@ -66,3 +66,9 @@ class Found:
         place = np.arange(len(order)) - np.repeat(self.starts[:-1], counts)
         kept = order[place < n]
         return Found(starts_of(np.minimum(counts, n)), self.rows[kept], self.scores[kept])
+
+
+def only(hits: Hits, kept: Bools) -> Hits:
+    """The hits that the mask keeps."""
+    before = starts_of(kept)
+    return Hits(before[hits.starts], hits.rows[kept], hits.candidates)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from remuda.arrays import Bools, Floats, Ints, Longs, frozen
+from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, frozen
 from remuda.encoding.encoder import Encoder
 from remuda.encoding.literals import Vocabulary
 from remuda.encoding.plan import Plan, plan
 from remuda.encoding.table import EventBatch
-from remuda.index.found import Found
+from remuda.index.found import Found, only
 from remuda.jit import kernel
 from remuda.matchers.contract import CnfMatcher, Hits, Matcher, cnf_matcher, conjunction_matcher
 from remuda.matchers.kernels.programs import score
@@ -103,17 +102,16 @@ class Segment:
         )  # fmt: skip
         return scores
 
-    def _owned(self, hits: Hits, owners: Any, events: EventBatch) -> Hits:
+    def _owned(self, hits: Hits, owners: Ragged, events: EventBatch) -> Hits:
         """The owners of the clauses that were hit, checked where the clauses only suffice."""
-        made = self.plan
-        starts, rows = _owners(hits.starts, hits.rows, *owners, made.n_criteria)
-        if made.checked.any():
-            starts, rows = _check(
-                starts, rows, made.checked, events.starts, events.spaces, self.dim_of_space,
-                made.conjunctions.n_dims, np.ones(made.conjunctions.n_dims),
-                *made.programs, *made.conjunctions.predicates,
-            )  # fmt: skip
-        return Hits(starts, rows, hits.candidates)
+        starts, rows = _owners(hits.starts, hits.rows, *owners, self.plan.n_criteria)
+        found = Hits(starts, rows, hits.candidates)
+        doubtful = self.plan.checked[rows]
+        if not doubtful.any():
+            return found
+        kept = ~doubtful
+        kept[doubtful] = ~np.isnan(self.scores(events, only(found, doubtful), {}))
+        return only(found, kept)
 
 
 @kernel
@@ -147,60 +145,6 @@ def _owners(
                 seen[rows[i] >> 6] = 0
         starts[event + 1] = n
     return starts, rows[:n]  # no copy: few come twice
-
-
-@kernel
-def _check(
-    found_starts: Longs,
-    found: Ints,
-    checked: Bools,
-    event_starts: Longs,
-    spaces: Ints,
-    dim_of_space: Ints,
-    n_dims: int,
-    attribute_weight: Floats,
-    program_starts: Longs,
-    codes: Ints,
-    leaf_literal: Ints,
-    leaf_attribute: Ints,
-    leaf_weight: Floats,
-    value_starts: Ints,
-    value_space: Ints,
-    value_weight: Floats,
-    dims: Ints,
-    on_missing: Bools,
-    every: Bools,
-    span_starts: Ints,
-    span_lo: Ints,
-    span_hi: Ints,
-) -> tuple[Longs, Ints]:
-    """Those found whose programs hold, for the criteria that need the check."""
-    starts = np.zeros(len(found_starts), np.int64)
-    rows = np.empty(len(found), np.int32)
-    first, last = np.zeros(n_dims, np.int64), np.zeros(n_dims, np.int64)
-    stack = np.empty(_deepest(program_starts) + 1, np.float64)
-    n = 0
-    for event in range(len(found_starts) - 1):
-        begin, end = event_starts[event], event_starts[event + 1]
-        lay_out(spaces, begin, end, dim_of_space, first, last)
-        for i in range(found_starts[event], found_starts[event + 1]):
-            criterion = found[i]
-            kept = True
-            if checked[criterion]:
-                kept = not np.isnan(
-                    score(
-                        program_starts[criterion], program_starts[criterion + 1], codes,
-                        leaf_literal, leaf_attribute, leaf_weight, value_starts, value_space,
-                        value_weight, attribute_weight, stack, spaces, first, last,
-                        dims, on_missing, every, span_starts, span_lo, span_hi,
-                    )
-                )  # fmt: skip
-            if kept:
-                rows[n] = criterion
-                n += 1
-        take_away(spaces, begin, end, dim_of_space, first, last)
-        starts[event + 1] = n
-    return starts, rows[:n].copy()
 
 
 @kernel

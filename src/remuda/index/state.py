@@ -10,6 +10,7 @@ import numpy as np
 
 from remuda.arrays import Bools, Floats, Ints, Longs, frozen
 from remuda.encoding.table import EventBatch
+from remuda.index.found import only
 from remuda.index.roster import Roster
 from remuda.index.segment import Segment
 from remuda.language.criterion import Criterion
@@ -57,11 +58,7 @@ class Part:
     def match(self, events: EventBatch) -> Hits:
         """The places of those that each event satisfies."""
         found = self.segment.match(events)
-        if self.alive is None:
-            return found
-        kept = self.alive[found.rows]
-        before = np.concatenate([[0], np.cumsum(kept)])
-        return Hits(before[found.starts], found.rows[kept], found.candidates)
+        return found if self.alive is None else only(found, self.alive[found.rows])
 
     def scores(self, events: EventBatch, found: Hits, weights: Mapping[Attribute, float]) -> Floats:
         return self.segment.scores(events, found, weights)

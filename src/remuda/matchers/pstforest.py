@@ -126,8 +126,9 @@ class Forest:
 
     def hang(self, slot: int, predicates: Predicates) -> None:
         """Add the clause in a slot to the lists that its first predicate leads from."""
+        needs = self.needs(predicates)
         for at in self._lists(predicates):
-            self.lists.add(at, slot, self.needs(predicates))
+            self.lists.add(at, slot, needs)
 
     def unhang(self, slot: int, predicates: Predicates) -> None:
         """Undo `hang`."""

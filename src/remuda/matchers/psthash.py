@@ -38,6 +38,7 @@ from remuda.matchers.kernels.verify import (
 from remuda.matchers.pstforest import Forest, Trees, access_predicates, has_access
 
 _MOST_PAIRS = 64  # of leaves, that two access predicates may cover
+_N_LOOKED_UP = 512  # pairs at once
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
@@ -90,8 +91,9 @@ class PSTHash:
         slot = forest.records.add(row, predicates, forest.is_narrow(predicates))
         leaves = [forest.plant(predicates, i, self.pairs) for i in range(n_access)]
         if n_access == 2:
+            needs = forest.needs(predicates)
             for pair in _pairs(predicates, leaves):
-                self.pairs.add(pair, slot, forest.needs(predicates))
+                self.pairs.add(pair, slot, needs)
         else:
             forest.hang(slot, predicates)
         self._settle()
@@ -201,41 +203,53 @@ def _in_pairs(
 
 
 @kernel
-def _look_up(
+def _leaves_met(
     spaces: Ints,
     begin: int,
     end: int,
     dim_of_space: Ints,
     leaf_of: Ints,
     counter: Ints,
+    leaves: Ints,
+    higher: Ints,
+) -> int:
+    """Note the leaves of an event that access predicates cover; return how many they are.
+
+    Of each is also noted which is the first of a higher dimension.
+    """
+    n, n_before, last_dim = 0, 0, -1
+    for i in range(begin, end):
+        leaf, dim = leaf_of[spaces[i]], dim_of_space[spaces[i]]
+        if dim != last_dim:
+            higher[n_before:n] = n
+            n_before, last_dim = n, dim
+        if counter[leaf] > 0 and (n == n_before or leaves[n - 1] != leaf):
+            leaves[n] = leaf
+            n += 1
+    higher[n_before:n] = n
+    return n
+
+
+@kernel
+def _look_up(
+    pairs: Longs,
+    n: int,
     keys: Longs,
     values: Ints,
-    leaves: Ints,
-    dims: Ints,
-    pairs: Longs,
-    places: Longs,
-    numbers: Ints,
     pair_begins: Longs,
     pair_ends: Longs,
-) -> int:
-    """Note the lists of the pairs of leaves that an event is in; return how many they are."""
-    n_leaves = 0
-    for i in range(begin, end):
-        leaf = leaf_of[spaces[i]]
-        if counter[leaf] > 0 and (n_leaves == 0 or leaves[n_leaves - 1] != leaf):
-            leaves[n_leaves], dims[n_leaves] = leaf, dim_of_space[spaces[i]]
-            n_leaves += 1
-    n = 0
-    for i in range(n_leaves):
-        for j in range(i + 1, n_leaves):
-            if dims[i] != dims[j]:
-                pairs[n] = np.int64(leaves[i]) << LEAF | leaves[j]
-                places[n] = hashed(pairs[n], len(keys))
-                prefetch(keys, np.uint64(places[n]))
-                n += 1
-    n_found = 0
+    numbers: Ints,
+    n_found: int,
+) -> tuple[Ints, int]:
+    """Add the lists that n pairs of leaves have to the numbers that were found.
+
+    Nothing that is read lies near anything else: all of it is asked for in advance.
+    """
     for i in range(n):
-        at = places[i]
+        prefetch(keys, np.uint64(hashed(pairs[i], len(keys))))
+    numbers = grown(numbers, n_found + n)
+    for i in range(n):
+        at = hashed(pairs[i], len(keys))
         while keys[at] != pairs[i] and keys[at] != NO_KEY:
             at = at + 1 if at + 1 < len(keys) else 0
         if keys[at] == pairs[i]:
@@ -243,7 +257,34 @@ def _look_up(
             prefetch(pair_begins, np.uint64(values[at]))
             prefetch(pair_ends, np.uint64(values[at]))
             n_found += 1
-    return n_found
+    return numbers, n_found
+
+
+@kernel
+def _lists_of_pairs(
+    leaves: Ints,
+    higher: Ints,
+    n_leaves: int,
+    keys: Longs,
+    values: Ints,
+    pair_begins: Longs,
+    pair_ends: Longs,
+    pairs: Longs,
+    numbers: Ints,
+) -> tuple[Ints, int]:
+    """ConstructSpaces: the lists of all pairs of an event's leaves, and how many they are."""
+    n, n_found = 0, 0
+    for i in range(n_leaves):
+        for j in range(higher[i], n_leaves):
+            pairs[n] = np.int64(leaves[i]) << LEAF | leaves[j]
+            n += 1
+            if n == len(pairs):
+                numbers, n_found = _look_up(
+                    pairs, n, keys, values, pair_begins, pair_ends, numbers, n_found
+                )
+                n = 0
+    numbers, n_found = _look_up(pairs, n, keys, values, pair_begins, pair_ends, numbers, n_found)
+    return numbers, n_found
 
 
 @kernel
@@ -280,18 +321,17 @@ def _match(
         longest = max(longest, event_starts[event + 1] - event_starts[event])
     where, queue = np.zeros(len(dim_bits), np.int32), np.empty(1024, np.int32)
     lists, others = np.empty(longest, np.int32), np.empty(1 + MOST_MET * longest, np.int32)
-    dims, n_pairs = np.empty(longest, np.int32), longest * (longest - 1) // 2
-    pairs, places = np.empty(n_pairs, np.int64), np.empty(n_pairs, np.int64)
-    numbers = np.empty(n_pairs, np.int32)
+    higher, pairs = np.empty(longest, np.int32), np.empty(_N_LOOKED_UP, np.int64)
+    numbers = np.empty(_N_LOOKED_UP, np.int32)
     n, n_candidates = 0, 0
     for event in range(n_events):
         begin, end = event_starts[event], event_starts[event + 1]
         has_several = arrive(spaces, begin, end, dim_of_space, where)
         lacks = lacking(spaces, begin, end, dim_of_space, dim_bits)
-        n_found = _look_up(
-            spaces, begin, end, dim_of_space, leaf_of, counter, keys, values,
-            lists, dims, pairs, places, numbers, pair_begins, pair_ends,
-        )  # fmt: skip
+        n_leaves = _leaves_met(spaces, begin, end, dim_of_space, leaf_of, counter, lists, higher)
+        numbers, n_found = _lists_of_pairs(
+            lists, higher, n_leaves, keys, values, pair_begins, pair_ends, pairs, numbers
+        )
         queue, n_paired, n_in_pairs = gather(
             numbers, n_found, pair_begins, pair_ends, pair_slots, pair_needs, lacks,
             literal_starts, queue, np.uint64(0),

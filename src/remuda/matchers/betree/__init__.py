@@ -9,9 +9,10 @@ each attribute by which others are told apart. A p_node has a c_directory: bucke
 attribute's domain, each with its c_node. Since a bucket, its c_node and its l_node belong
 together, they are one entry of a pool here; an l_node's expressions are a chain of records.
 
-Where the paper is silent: a predicate that holds on a missing attribute never partitions, so that
-expressions without another kind stay in the root's l_node; and an event that has a list follows
-all of its spaces, yet meets each bucket once.
+Beyond the paper, an expression has a signature (see `matching`). Where the paper is silent: a
+predicate that holds on a missing attribute never partitions, so that expressions without another
+kind stay in the root's l_node; and an event that has a list follows all of its spaces, yet meets
+each bucket once.
 """
 
 from remuda.matchers.betree.tree import BETree

@@ -37,11 +37,12 @@ P_ATTR, P_CHILD, P_NEXT, P_PREVIOUS, P_LINK, P_PARENT, P_GAIN, P_LOSS = range(8)
 # long that is, its c_node, and the next row with its hash.
 NEEDS, NEEDS_TOO, NEXT, ROW, RECORD, N_WORDS, PLACE, LINK = range(8)
 
-# Of the state: how far each pool is used, and how much of that is free; the first of the free, of
-# the c_nodes that overflow, and of the expressions that wait to be inserted.
+# Of the state: how far each pool is used, and how much of that is free; the expressions that came
+# since the last compaction; the first of the free, of the c_nodes that overflow, and of the
+# expressions that wait to be inserted.
 WORDS, EXPRESSIONS, C_NODES, P_NODES = range(4)
 FREE_WORDS, FREE_EXPRESSIONS, FREE_C_NODES, FREE_P_NODES = range(4, 8)
-E_FREE, C_FREE, P_FREE, OVERFLOWED, LIMBO = range(8, 13)
+SCATTERED, E_FREE, C_FREE, P_FREE, OVERFLOWED, LIMBO = range(8, 14)
 
 SINCE, LOST = range(2)  # feedback on a c_node: from which event on; evaluations in vain
 
@@ -65,7 +66,7 @@ class Pools(NamedTuple):
 def empty_pools(sizes: Sequence[int], presence: Longs) -> Pools:
     """Pools with room for so many words, expressions, c_nodes and p_nodes."""
     n_words, n_expressions, n_c_nodes, n_p_nodes = sizes
-    state = np.zeros(13, np.int32)
+    state = np.zeros(14, np.int32)
     state[[E_FREE, C_FREE, P_FREE, OVERFLOWED, LIMBO]] = NONE
     return Pools(
         np.empty(n_words, np.int32),

@@ -24,6 +24,7 @@ from remuda.matchers.betree.pools import (
     P_NODES,
     PLACE,
     ROOT,
+    SCATTERED,
     SIZE,
     WORDS,
     Pools,
@@ -46,7 +47,7 @@ from remuda.matchers.kernels.records import predicates_of
 
 MAX_CAP = 50  # where the paper has 5 to 20: the signatures of an l_node are scanned fast
 MIN_SIZE = 6  # where the paper has 3, in proportion
-WASTE = 10  # the pools are compacted when more than one in so many of their entries are free
+WASTE = 10  # one in so many entries of a pool may be free or scattered
 LIMIT = np.iinfo(np.int32).max
 
 
@@ -64,6 +65,10 @@ class BETree:
     min_size: int
 
     def __post_init__(self) -> None:
+        if self.max_cap < 1 or self.min_size < 1:
+            raise ValueError(
+                f"max_cap {self.max_cap} and min_size {self.min_size} must be positive"
+            )
         if not self.pools.feedback.flags.writeable:  # read from a file; matching writes to these
             self.pools = self.pools._replace(
                 feedback=self.pools.feedback.copy(), presence=self.pools.presence.copy()
@@ -106,6 +111,7 @@ class BETree:
         self._settle()
         tidy(self.pools, self.pools.expressions[e, PLACE], self.max_cap, self.min_size)
         self._settle()
+        self._reclaim()
 
     def delete(self, row: int) -> None:
         """Remove the expression under the row."""
@@ -167,9 +173,10 @@ class BETree:
         self.pools = larger
 
     def _reclaim(self) -> None:
-        """Give back what is free, once that is a good part."""
+        """Compact the pools once a good part of them is free, or lies where it came to lie."""
         used, free = self.pools.state[:4], self.pools.state[4:8]
-        if (free > 16 + used // WASTE).any():
+        limits = 16 + used // WASTE
+        if (free > limits).any() or self.pools.state[SCATTERED] > limits[EXPRESSIONS]:
             self._compact()
 
     def _compact(self) -> None:
@@ -216,5 +223,6 @@ def _append(pools: Pools, row: int, record: Ints, needs: Ints) -> int:
     pools.words[at : at + len(record)] = record
     pools.state[WORDS] += len(record)
     e = new_expression(pools, np.int32(row), at, np.int32(len(record)), needs)
+    pools.state[SCATTERED] += 1
     to_limbo(pools, e)
     return e  # type: ignore[no-any-return]

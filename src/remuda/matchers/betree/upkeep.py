@@ -1,4 +1,10 @@
-"""Deletion from a BE-Tree with its merges, and the self-adjustment of Section 5 of the paper."""
+"""Deletion from a BE-Tree with its merges, and the self-adjustment of Section 5 of the paper.
+
+A rank is a gain less a loss, without the paper's weights, which it finds to be of no influence. A
+loss is a mean over all events of the window, those that did not come by too: a node that few events
+reach may cost each of them much. Half of max_cap is where a subtree underflows, so that one that
+was just cut is not merged at once.
+"""
 
 from __future__ import annotations
 

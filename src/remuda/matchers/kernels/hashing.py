@@ -68,13 +68,11 @@ class HashTable:
 
 
 def _filled(keys: Longs, values: Ints, n: int) -> tuple[Longs, Ints]:
-    """Places for n keys and as many again by half, with these keys in them."""
-    all_keys, all_values = (
-        np.full(n + n // 2 + 8, NO_KEY, np.int64),
-        np.zeros(n + n // 2 + 8, np.int32),
-    )
-    _fill(all_keys, all_values, frozen(keys), frozen(values))
-    return all_keys, all_values
+    """Places for n keys, a third of them free, with these keys and values in them."""
+    n_places = n + n // 2 + 8
+    table = np.full(n_places, NO_KEY, np.int64), np.zeros(n_places, np.int32)
+    _fill(*table, *frozen((keys, values)))
+    return table
 
 
 @kernel

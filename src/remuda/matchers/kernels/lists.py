@@ -48,9 +48,9 @@ class Lists:
 
     def row(self, at: int) -> Ints:
         """The items of a list; lists beyond the last are empty."""
-        return (
-            self.items[self.begins[at] : self.ends[at]] if at < len(self.ends) else self.items[:0]
-        )
+        if at >= len(self.ends):
+            return self.items[:0]
+        return self.items[self.begins[at] : self.ends[at]]
 
     def rows(self, which: Ints) -> Ragged:
         """The items of some lists."""

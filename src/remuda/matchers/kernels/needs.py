@@ -1,7 +1,7 @@
 """What clauses need: a bit for each dimension without which they are false, in one word.
 
-Dimensions share bits, the most frequent ones last. A clause with a bit that an event lacks is
-refused without a look at its predicates.
+The 64 most frequent dimensions have a bit each; rarer ones share them. A clause that needs a bit
+which an event lacks is refused without a look at its predicates.
 """
 
 from __future__ import annotations
