@@ -130,13 +130,13 @@ class PSTBloom:
         return cls(forest, _signatures(trees, forest, clauses, access))
 
     def match(self, events: EventBatch) -> Hits:
-        """MatchEvent."""
+        """MatchEvent: leaves give candidates, signatures refuse most, the rest is verified."""
         return Hits(
             *_match(events.starts, events.spaces, *self.forest.arrays, *self.signatures.arrays)
         )
 
     def insert(self, row: int, clause: Sequence[Literal]) -> None:
-        """InsertSubscription."""
+        """InsertSubscription: list the clause by its access predicate, sign it by the others."""
         forest = self.forest
         predicates = forest.clause(clause)
         is_narrow = forest.is_narrow(predicates)
@@ -150,6 +150,7 @@ class PSTBloom:
         self._settle()
 
     def delete(self, row: int) -> None:
+        """Take a clause away, and what only it needed of the trees."""
         forest = self.forest
         slot = forest.records.remove(row)
         predicates = forest.records.clause(slot)

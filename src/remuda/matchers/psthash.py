@@ -78,14 +78,14 @@ class PSTHash:
         return cls(forest, PairLists.of(pairs, listed, needs))
 
     def match(self, events: EventBatch) -> Hits:
-        """MatchEvent."""
+        """MatchEvent: pairs of leaves give candidates, which are verified."""
         counter = frozen(self.forest.tree.counter)
         return Hits(
             *_match(events.starts, events.spaces, *self.forest.arrays, counter, *self.pairs.arrays)
         )
 
     def insert(self, row: int, clause: Sequence[Literal]) -> None:
-        """InsertSubscription."""
+        """InsertSubscription: list the clause in all pairs that its access predicates cover."""
         forest = self.forest
         predicates, n_access = _access(forest, forest.clause(clause))
         slot = forest.records.add(row, predicates, forest.is_narrow(predicates))
@@ -99,6 +99,7 @@ class PSTHash:
         self._settle()
 
     def delete(self, row: int) -> None:
+        """Take a clause away, and what only it needed of the trees."""
         forest = self.forest
         slot = forest.records.remove(row)
         predicates, n_access = _access(forest, forest.records.clause(slot))
