@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from benchmarks import encoding, language, mustang
+from benchmarks import encoding, language, mustang, onedim
 from benchmarks.definitions import Experiment, Point, chosen, experiments
 from benchmarks.measure import Cost, WrongAnswer, measure, warm_up
 from benchmarks.report import keep, plot, show
@@ -24,6 +24,7 @@ _SIZES = {
 _OTHERS = {
     "language": ("How fast are criteria read, and plain evaluations made?", language.main),
     "mustang": ("How many events a second on Mustang's own benchmark?", mustang.main),
+    "onedim": ("The PS-Tree beside the Interval-Tree and the Segment-Tree.", onedim.main),
     "encoding": ("What does it cost to turn events into numbers?", encoding.main),
 }
 
