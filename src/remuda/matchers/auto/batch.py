@@ -6,10 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Ints, Longs
-from remuda.jit import kernel
+from remuda.jit import inlined, kernel
 from remuda.matchers.auto.arena import HAS_TAIL, PLAIN, RECORDS, SIGNATURE_BIT, WIDE
 from remuda.matchers.auto.blocks import FULL, SIZE, append, next_block
-from remuda.matchers.auto.inline import inlined
 from remuda.matchers.auto.single import (
     LISTED,
     LOW16,

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remuda.arrays import Ints
-from remuda.jit import kernel
+from remuda.jit import inlined, kernel
 from remuda.matchers.auto.arena import (
     FIRST_PAGE_SHIFT,
     HAS_TAIL,
@@ -20,7 +20,6 @@ from remuda.matchers.auto.arena import (
     WIDE,
     WIDE_SHIFT,
 )
-from remuda.matchers.auto.inline import inlined
 from remuda.matchers.auto.slices import WITH_RECORDS
 from remuda.matchers.auto.words import (
     DIM,

@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Ints, Longs, starts_of
 from remuda.encoding.table import ClauseTable
-from remuda.jit import kernel
-from remuda.matchers.auto.inline import inlined
+from remuda.jit import inlined, kernel
 
 U64 = NDArray[np.uint64]
 
