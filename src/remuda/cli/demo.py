@@ -52,7 +52,7 @@ def demo(
     total = int(found.offsets[-1])
     rate, each = events / took(), total / events
     console.print(f"  {total:,} matches, {each:.1f} a visit; {rate:,.0f} visits a second\n")
-    _show_best(console, index, visits)
+    _show_best(console, index, visits, int(np.argmax(found.counts() >= 3)))
     _show_reach(console, index, found)
     with _step(console, f"checking {_CHECKED} visits against plain evaluation"):
         _check(campaigns, found, visits)
@@ -130,8 +130,8 @@ def _visits(rng: np.random.Generator, n: int) -> pa.Table:
     )
 
 
-def _show_best(console: Console, index: Index, visits: pa.Table) -> None:
-    visit = visits.slice(0, 1).to_pylist()[0]
+def _show_best(console: Console, index: Index, visits: pa.Table, row: int) -> None:
+    visit = visits.slice(row, 1).to_pylist()[0]
     console.print(f"One visit: [dim]{visit}[/]", soft_wrap=True)
     best = index.top(visit, 3)
     for place in best:
