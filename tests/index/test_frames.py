@@ -1,0 +1,40 @@
+"""Batches that are data frames."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import remuda as rm
+
+
+@pytest.fixture
+def index() -> rm.Index:
+    return rm.Index.build(
+        [rm.Criterion("a", rm.parse("x > 1 AND s = 'u'")), rm.Criterion("b", ~rm.attr("x").eq(2.5))]
+    )
+
+
+COLUMNS = {"x": [1.0, 2.5, None], "s": ["u", "u", None]}
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        pd.DataFrame(COLUMNS),
+        pa.table(COLUMNS),
+        pa.RecordBatch.from_pydict(COLUMNS),
+        pa.table(COLUMNS).to_pylist(),
+    ],
+    ids=["pandas", "table", "batch", "list"],
+)
+def test_every_kind_of_batch_says_the_same(index: rm.Index, events: object) -> None:
+    found = index.match_many(events)
+    assert [found.ids(i) for i in range(len(found))] == [["b"], ["a"], ["b"]]
+    assert found.to_arrow().column("ids").to_pylist() == [["b"], ["a"], ["b"]]
+
+
+def test_what_is_no_batch_is_refused(index: rm.Index) -> None:
+    with pytest.raises(TypeError, match="events are a list"):
+        index.match_many({"x": 1})
