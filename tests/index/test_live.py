@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import UTC
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,10 +15,16 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from remuda.errors import CriterionNotFound, DuplicateCriterion
 from remuda.index import index as module
 from remuda.index.index import Index, load
+from remuda.index.nearest import shortfall
 from remuda.language.criterion import Criterion
+from remuda.model.calendars import at
 from strategies import NOW, count, events, expressions
 
 ids = st.sampled_from([f"c{i}" for i in range(12)])
+tags = st.frozensets(st.sampled_from("xyz"), max_size=2)
+moments = st.sampled_from((NOW, NOW - 86_400_000, NOW + 86_400_000))
+START = at(NOW - 1000, UTC)
+terms = st.sampled_from(((None, None), (START, None), (None, START), (START, at(NOW + 1, UTC))))
 
 
 class LiveIndex(RuleBasedStateMachine):
@@ -43,9 +51,11 @@ class LiveIndex(RuleBasedStateMachine):
             self.model[id] = Criterion(id, expression)
             self.index.add(self.model[id])
 
-    @rule(id=ids, expression=expressions)
-    def update(self, id, expression) -> None:
-        self.model[id] = Criterion(id, expression)  # keeps its place in the dict, too
+    @rule(id=ids, expression=expressions, tags=tags, term=terms)
+    def update(self, id, expression, tags, term) -> None:
+        self.model[id] = Criterion(
+            id, expression, tags, True, *term
+        )  # keeps its place in the dict, too
         self.index.update(self.model[id])
 
     @rule(id=ids)
@@ -57,6 +67,35 @@ class LiveIndex(RuleBasedStateMachine):
             with pytest.raises(CriterionNotFound):
                 self.index.remove(id)
 
+    @rule(id=ids, enabled=st.booleans())
+    def switch(self, id, enabled) -> None:
+        change = self.index.enable if enabled else self.index.disable
+        if id in self.model:
+            change(id)
+            self.model[id] = replace(self.model[id], enabled=enabled)
+        else:
+            with pytest.raises(CriterionNotFound):
+                change(id)
+
+    @rule(
+        given=st.lists(st.tuples(ids, expressions, tags), max_size=5, unique_by=lambda one: one[0])
+    )
+    def update_many(self, given) -> None:
+        criteria = [Criterion(*one) for one in given]
+        self.model |= {one.id: one for one in criteria}
+        self.index.update(criteria)
+
+    @rule(given=st.lists(st.tuples(ids, expressions, tags), max_size=5))
+    def add_many(self, given) -> None:
+        criteria = [Criterion(*one) for one in given]
+        names = [one.id for one in criteria]
+        if len(set(names)) < len(names) or not self.model.keys().isdisjoint(names):
+            with pytest.raises(DuplicateCriterion):
+                self.index.add(criteria)
+        else:
+            self.model |= {one.id: one for one in criteria}
+            self.index.add(criteria)
+
     @rule()
     def merge(self) -> None:
         self.index.merge()
@@ -66,10 +105,30 @@ class LiveIndex(RuleBasedStateMachine):
         self.index.save(self.home)
         self.index = load(self.home)
 
-    @rule(event=events)
-    def match(self, event) -> None:
-        expected = [one.id for one in self.model.values() if one.holds(event, now=NOW)]
-        assert self.index.match(event, now=NOW) == expected
+    @rule(event=events, now=moments)
+    def match(self, event, now) -> None:
+        expected = [one.id for one in self.model.values() if one.holds(event, now=now)]
+        assert self.index.match(event, now=now) == expected
+
+    @rule(event=events, tags=tags)
+    def match_some(self, event, tags) -> None:
+        some = [one for one in self.model.values() if one.tags & tags]
+        expected = [one.id for one in some if one.holds(event, now=NOW)]
+        assert self.index.match(event, tags=tags, now=NOW) == expected
+        assert self.index.match_many([event], tags=tags, now=NOW).ids(0) == expected
+        assert self.index.count_many([event], tags=tags, now=NOW).tolist() == [len(expected)]
+        scored = sorted((-one.score(event, now=NOW), one.id) for one in some if one.id in expected)
+        best = self.index.top(event, 2, tags=tags, now=NOW)
+        assert [(-one.score, one.id) for one in best] == scored[:2]
+
+    @rule(event=events, n=st.integers(0, 4))
+    def near(self, event, n) -> None:
+        found = self.index.nearest(event, n, now=NOW)
+        failing = [one for one in self.model.values() if one.in_force(NOW)]
+        failing = [one for one in failing if not one.holds(event, now=NOW)]
+        fails = [(len(shortfall(one.expression, event, NOW)), one.id) for one in failing]
+        expected = sorted((lacking, name) for lacking, name in fails if lacking)[:n]
+        assert [(len(one.failures), one.id) for one in found] == expected
 
     @rule(batch=st.lists(events, max_size=3), n=st.integers(0, 3))
     def ask_many(self, batch, n) -> None:

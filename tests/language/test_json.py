@@ -350,7 +350,7 @@ REFUSED: dict[str, tuple[Any, str | None, str, str]] = {
         },
         "x",
         "criterias[1].tags",
-        "only the whole criterion has tags",
+        "only the whole criterion has this",
     ),
     "misspelt property": (
         dnf(written("a", wieght=3)),

@@ -13,7 +13,7 @@ from typing import Any
 
 from remuda.errors import StorageError
 
-FORMAT = 1
+FORMAT = 2
 _MANIFEST = "manifest.json"
 
 
@@ -84,10 +84,11 @@ class Reading:
             if isinstance(error, StorageError):
                 raise
             raise _storage(path / _MANIFEST, error) from None
-        if self.facts["format"] > FORMAT:
-            raise StorageError(
-                str(path), f"it has format {self.facts['format']}; this remuda reads up to {FORMAT}"
-            )
+        found = self.facts["format"]
+        if found != FORMAT:
+            advice = "use a newer one" if found > FORMAT else "build the index anew"
+            reason = f"it has format {found} and this remuda reads format {FORMAT}: {advice}"
+            raise StorageError(str(path), reason)
 
     def map(self, name: str) -> memoryview:
         """The bytes of one file, mapped, after their checksum was seen to be right."""

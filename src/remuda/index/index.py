@@ -7,13 +7,14 @@ of like size become a larger one in the background.
 
 from __future__ import annotations
 
+import itertools
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -21,25 +22,38 @@ import pyarrow as pa
 from remuda.arrays import Longs, frozen
 from remuda.encoding import arrow
 from remuda.encoding.table import EventBatch
-from remuda.errors import CriterionNotFound, DuplicateCriterion
+from remuda.errors import CriterionNotFound, DuplicateCriterion, StorageError
 from remuda.index import storage
 from remuda.index.found import Found
 from remuda.index.matches import Match, Matches
+from remuda.index.nearest import Near, shortfall
 from remuda.index.roster import Roster
 from remuda.index.segment import Segment
-from remuda.index.state import Names, Part, State
+from remuda.index.state import Asked, Late, Names, Part, State
 from remuda.language.criterion import Criterion
-from remuda.matchers.contract import NAMES
+from remuda.language.json import read_event
+from remuda.matchers.contract import NAMES, Hits
 from remuda.model.attributes import Attribute
 from remuda.model.explanations import Explanation
-from remuda.model.expressions import attribute_weights, clock
+from remuda.model.expressions import attribute_weights
 
 Now = datetime | int | None
 Weights = Mapping[str, float] | None
+Tags = Iterable[str] | None
 
 _AT_ONCE = 1 << 14  # rows of a batch that are encoded and matched together
+_FIRST = 64  # rows that are counted first, to see how many they match
+_HITS = 1 << 22  # hits that may be in memory while they are counted
 _TAIL = 64  # criteria that wait before they become a segment
 _FANOUT = 8  # segments of like size before they become one
+
+
+class Published(NamedTuple):
+    """A version on disk, and the state that it is of."""
+
+    path: Path
+    version: str
+    state: State
 
 
 class Index:
@@ -51,6 +65,7 @@ class Index:
         self.matcher = matcher
         self.scalars = frozenset(map(Attribute.parse, scalars))
         self._state = State()
+        self._published: Published | None = None
         self._writing = threading.RLock()
         self._merging: threading.Thread | None = None
 
@@ -60,8 +75,7 @@ class Index:
     ) -> Index:
         """Index the criteria at once; `scalars` are attributes that are never lists."""
         index = cls(matcher=matcher, scalars=scalars)
-        found = tuple(criteria)
-        _no_duplicates(found)
+        found = _given(criteria)
         if found:
             part = index._part(found, np.arange(len(found), dtype=np.int64))
             index._state = State((part,), (), len(found))
@@ -80,92 +94,142 @@ class Index:
         state = self._state
         return state.get(_found(state, id)).criterion
 
-    def add(self, criterion: Criterion) -> None:
-        """One criterion more; DuplicateCriterion if its id is taken."""
+    def add(self, criteria: Criterion | Iterable[Criterion]) -> None:
+        """One criterion more, or many in one step; DuplicateCriterion if an id is taken."""
+        found = _given(criteria)
         with self._writing:
-            if self._state.find(criterion.id) is not None:
-                raise DuplicateCriterion(criterion.id)
-            self._follow(self._state.plus(criterion))
+            state = self._state
+            for criterion in found:
+                if state.find(criterion.id) is not None:
+                    raise DuplicateCriterion(criterion.id)
+            orders = range(state.next_order, state.next_order + len(found))
+            self._follow(state.plus(map(Late, orders, found)))
 
-    def update(self, criterion: Criterion) -> None:
-        """Put the criterion in the place of the one with its id, or add it; one step."""
+    def update(self, criteria: Criterion | Iterable[Criterion]) -> None:
+        """Put each criterion in the place of the one with its id, or add it; all in one step."""
+        found = _given(criteria)
         with self._writing:
-            state, order = self._state, None
-            where = state.find(criterion.id)
-            if where is not None:
-                order = state.get(where).order
-                state = state.without(where)
-            self._follow(state.plus(criterion, order))
+            state = self._state
+            wheres = [state.find(criterion.id) for criterion in found]
+            there = [where for where in wheres if where is not None]
+            fresh = itertools.count(state.next_order)
+            orders = [next(fresh) if where is None else state.order(where) for where in wheres]
+            self._follow(state.without(there).plus(map(Late, orders, found)))
 
-    def remove(self, id: str) -> None:
-        """Take the criterion away; CriterionNotFound if there is none."""
+    def remove(self, *ids: str) -> None:
+        """Take criteria away in one step; CriterionNotFound if there is no such one."""
         with self._writing:
-            self._follow(self._state.without(_found(self._state, id)))
+            state = self._state
+            self._follow(state.without([_found(state, name) for name in ids]))
 
-    def match(self, event: Any, *, now: Now = None) -> list[str]:
-        """The ids of the criteria that the event satisfies, in insertion order."""
-        state, moment = self._state, clock(now)
+    def enable(self, *ids: str) -> None:
+        """Switch criteria on."""
+        self._switch(ids, enabled=True)
+
+    def disable(self, *ids: str) -> None:
+        """Switch criteria off: they stay, and hold for no event."""
+        self._switch(ids, enabled=False)
+
+    def _switch(self, ids: Iterable[str], *, enabled: bool) -> None:
+        with self._writing:
+            self.update([replace(self[name], enabled=enabled) for name in dict.fromkeys(ids)])
+
+    def match(self, event: Any, *, tags: Tags = None, now: Now = None) -> list[str]:
+        """The ids of the criteria that the event satisfies, in insertion order.
+
+        With `tags`, only of criteria that have any of them.
+        """
+        state, asked = self._state, Asked.of(now, tags)
         found: list[tuple[int, str]] = []
         for part in state.parts:
-            rows = part.match(part.segment.encoder.encode((event,), moment)).rows
+            rows = part.match(part.segment.encoder.encode((event,), asked.now), asked).rows
             orders = part.roster.orders[rows].tolist()
             ids = [part.roster.ids[row] for row in rows.tolist()]
             found += zip(orders, ids, strict=True)
         for late in state.tail:
-            if late.criterion.expression.holds(event, now=moment):
-                found.append((late.order, late.criterion.id))
+            criterion = late.criterion
+            if asked.admits(criterion) and criterion.holds(event, now=asked.now):
+                found.append((late.order, criterion.id))
         return [name for _, name in sorted(found)]
 
-    def match_many(self, events: Any, *, now: Now = None) -> Matches:
+    def match_json(self, event: str | bytes, *, tags: Tags = None, now: Now = None) -> list[str]:
+        """The same for an event in JSON text; ParseError where it is not JSON."""
+        return self.match(read_event(event), tags=tags, now=now)
+
+    def match_many(self, events: Any, *, tags: Tags = None, now: Now = None) -> Matches:
         """The same for many: a list of objects, an Arrow table, a pandas or Polars frame."""
-        state = self._state
-        found = self._ask(state, events, now, lambda part, batch: Found.of(part.match(batch)))
+        state, asked = self._state, Asked.of(now, tags)
+        found = self._ask(
+            state, events, asked, lambda part, batch: Found.of(part.match(batch, asked))
+        )
         return Matches(found.starts, found.rows, Names(state), state.orders())
 
-    def top(self, event: Any, n: int, *, weights: Weights = None, now: Now = None) -> list[Match]:
+    def top(
+        self, event: Any, n: int, *, weights: Weights = None, tags: Tags = None, now: Now = None
+    ) -> list[Match]:
         """The n best by score, ties by id in code-point order."""
-        best = self.top_many([event], n, weights=weights, now=now)
+        best = self.top_many([event], n, weights=weights, tags=tags, now=now)
         assert best.scores is not None
         return [Match(*pair) for pair in zip(best.ids(0), best.scores.tolist(), strict=True)]
 
-    def top_many(self, events: Any, n: int, *, weights: Weights = None, now: Now = None) -> Matches:
+    def top_many(
+        self, events: Any, n: int, *, weights: Weights = None, tags: Tags = None, now: Now = None
+    ) -> Matches:
         """The n best of each event."""
         if n < 0:
             raise ValueError(f"a top of {n} makes no sense")
-        state, by_attribute = self._state, attribute_weights(weights)
+        state, asked, by_attribute = self._state, Asked.of(now, tags), attribute_weights(weights)
 
         def best_of_part(part: Part, batch: EventBatch) -> Found:
-            hits = part.match(batch)
+            hits = part.match(batch, asked)
             found = Found(hits.starts, hits.rows, part.scores(batch, hits, by_attribute))
             return found.best(n, part.roster.ranks[found.rows])
 
         names = Names(state)
-        found = self._ask(state, events, now, best_of_part)
+        found = self._ask(state, events, asked, best_of_part)
         if len(names.sequences) > 1:  # the best of all parts among the best of each
             found = found.best(n, names.ranks(found.rows))
         return Matches(found.starts, found.rows, names, state.orders(), found.scores)
 
-    def count_many(self, events: Any, *, now: Now = None) -> Longs:
+    def count_many(self, events: Any, *, tags: Tags = None, now: Now = None) -> Longs:
         """How many criteria each event satisfies."""
-        counts = [np.zeros(0, np.int64)]
+        asked = Asked.of(now, tags)
+        total = np.zeros(_n_rows(events), np.int64)
         for part in self._parts(self._state):
-            own = [np.diff(part.match(batch).starts) for batch in _batches(part, events, now)]
-            counts.append(np.concatenate([np.empty(0, np.int64), *own]))
-        if len(counts) == 1:
-            return np.zeros(_n_rows(events), np.int64)
-        total: Longs = np.sum(counts[1:], axis=0, dtype=np.int64)
+            at = 0
+            for hits in _in_turn(part, events, asked):
+                total[at : at + len(hits.starts) - 1] += np.diff(hits.starts)
+                at += len(hits.starts) - 1
         return total
 
-    def reach(self, events: Any, *, now: Now = None) -> Longs:
+    def reach(self, events: Any, *, tags: Tags = None, now: Now = None) -> Longs:
         """How many of the events each criterion holds for, in insertion order."""
+        asked = Asked.of(now, tags)
         counts, orders = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for part in self._parts(self._state):
             reach = np.zeros(len(part.roster), np.int64)
-            for batch in _batches(part, events, now):
-                reach += np.bincount(part.match(batch).rows, minlength=len(reach))
+            for hits in _in_turn(part, events, asked):
+                reach += np.bincount(hits.rows, minlength=len(reach))
             counts.append(reach[part.places()])
             orders.append(part.roster.orders[part.places()])
         return np.concatenate(counts)[np.argsort(np.concatenate(orders))]
+
+    def nearest(self, event: Any, n: int, *, tags: Tags = None, now: Now = None) -> list[Near]:
+        """The n criteria that fail by the fewest predicates, and those predicates.
+
+        Ties go by id. Those that hold are not among them, nor are those that never could.
+        """
+        asked = Asked.of(now, tags)
+        found = []
+        for part in self._parts(self._state):
+            batch = part.segment.encoder.encode((event,), asked.now)
+            for lacking, place in part.nearest(batch, n, asked):
+                found.append((lacking, part.roster.ids[place], part, place))
+        found.sort(key=lambda one: one[:2])
+        return [
+            Near(name, shortfall(part.roster.criteria[place].expression, event, asked.now))
+            for _, name, part, place in found[:n]
+        ]
 
     def explain(self, event: Any, id: str, *, now: Now = None) -> Explanation:
         """Why the criterion holds for the event, or why not."""
@@ -193,7 +257,33 @@ class Index:
             self._state = replace(self._state, parts=self._parts(self._state), tail=())
             state = self._state
         facts = {"matcher": self.matcher, "scalars": sorted(map(str, self.scalars))}
-        return storage.save(state, facts, Path(path))
+        version = storage.save(state, facts, Path(path))
+        self._published = Published(Path(path), version, state)
+        return version
+
+    @property
+    def version(self) -> str | None:
+        """The name of the version that was loaded or saved last."""
+        return self._published.version if self._published else None
+
+    def refresh(self) -> bool:
+        """Take over the version that was published last; whether it is another one.
+
+        StorageError where the index is not from a directory, or was changed since.
+        """
+        with self._writing:
+            old = self._published
+            if old is None:
+                raise StorageError("refresh", "this index was neither loaded nor saved")
+            if self._state is not old.state:
+                raise StorageError(str(old.path), "this index has changes that were not saved")
+            version = storage.current_version(old.path)
+            if version == old.version:
+                return False
+            known = {part.segment.home: part for part in self._state.parts if part.segment.home}
+            state, _ = storage.load(old.path, version, known=known)
+            self._state, self._published = state, Published(old.path, version, state)
+            return True
 
     def merge(self) -> None:
         """Make one segment of all there is, and wait for it."""
@@ -209,7 +299,9 @@ class Index:
     def _follow(self, state: State) -> None:
         """Put a new state in the place of the old; the writer's lock is held."""
         if len(state.tail) >= _TAIL:
-            late = sorted((one.order, one.criterion) for one in state.tail)
+            late = sorted(
+                ((one.order, one.criterion) for one in state.tail), key=lambda pair: pair[0]
+            )
             state = replace(state, parts=(*state.parts, self._part_of(late)), tail=())
         self._state = state
         if self._merging is None and _worth_merging(state.parts):
@@ -266,34 +358,64 @@ class Index:
         return (*state.parts, self._part_of(late))
 
     def _ask(
-        self, state: State, events: Any, now: Now, ask: Callable[[Part, EventBatch], Found]
+        self, state: State, events: Any, asked: Asked, ask: Callable[[Part, EventBatch], Found]
     ) -> Found:
         """What all parts answer for all events, in positions."""
         answers = []
         start = 0
         for part in self._parts(state):
-            own = Found.joined([ask(part, batch) for batch in _batches(part, events, now)])
+            batches = _batches(part, events, asked, itertools.repeat(_AT_ONCE))
+            own = Found.joined([ask(part, batch) for batch in batches])
             answers.append(replace(own, rows=own.rows + np.int32(start)))
             start += len(part.roster)
         return Found.side_by_side(answers, _n_rows(events))
 
 
-def load(path: str | PathLike[str], *, version: str | None = None) -> Index:
-    """Open a saved index, by default its newest version; its arrays are memory-mapped."""
-    state, facts = storage.load(Path(path), version)
-    index = Index(matcher=facts["matcher"], scalars=facts["scalars"])
+def load(
+    path: str | PathLike[str],
+    *,
+    version: str | None = None,
+    segments: Collection[str] | None = None,
+) -> Index:
+    """Open a saved index, by default its newest version; its arrays are memory-mapped.
+
+    With `segments`, only those are opened.
+    """
+    state, found = storage.load(Path(path), version, segments)
+    index = Index(matcher=found.facts["matcher"], scalars=found.facts["scalars"])
     index._state = state
+    index._published = Published(Path(path), found.name, state)
     return index
 
 
-def _batches(part: Part, events: Any, now: Now) -> Iterator[EventBatch]:
-    moment, encoder, table = clock(now), part.segment.encoder, _table(events)
-    if table is None:
-        for start in range(0, len(events), _AT_ONCE):
-            yield encoder.encode(events[start : start + _AT_ONCE], moment)
-    else:
-        for start in range(0, table.num_rows, _AT_ONCE):
-            yield arrow.encode(encoder, table.slice(start, _AT_ONCE), moment)
+def _batches(part: Part, events: Any, asked: Asked, sizes: Iterable[int]) -> Iterator[EventBatch]:
+    """The events in numbers, so many at a time."""
+    encoder, table = part.segment.encoder, _table(events)
+    n_rows = len(events) if table is None else table.num_rows
+    start = 0
+    for size in sizes:
+        if start >= n_rows:
+            return
+        if table is None:
+            yield encoder.encode(events[start : start + size], asked.now)
+        else:
+            yield arrow.encode(encoder, table.slice(start, size), asked.now)
+        start += size
+
+
+def _in_turn(part: Part, events: Any, asked: Asked) -> Iterator[Hits]:
+    """The hits of a few events at a time, so few that they take little memory."""
+    size = _FIRST
+
+    def sizes() -> Iterator[int]:
+        while True:
+            yield size
+
+    for batch in _batches(part, events, asked, sizes()):
+        hits = part.match(batch, asked)
+        yield hits
+        each = max(len(hits.rows) // max(len(batch), 1), 1)
+        size = min(max(_HITS // each, 1), _AT_ONCE)
 
 
 def _table(events: Any) -> Any:
@@ -327,6 +449,13 @@ def _found(state: State, id: str) -> tuple[int, int]:
     if where is None:
         raise CriterionNotFound(id)
     return where
+
+
+def _given(criteria: Criterion | Iterable[Criterion]) -> tuple[Criterion, ...]:
+    """One or many as many, no id twice."""
+    found = (criteria,) if isinstance(criteria, Criterion) else tuple(criteria)
+    _no_duplicates(found)
+    return found
 
 
 def _no_duplicates(criteria: Sequence[Criterion]) -> None:

@@ -1,17 +1,23 @@
-"""Rosters: who the criteria of a segment are, found by place or by id."""
+"""Rosters: who the criteria of a segment are, found by place, by id or by tag."""
 
 from __future__ import annotations
 
+import zlib
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from remuda.arrays import Ints, Longs, frozen
+from remuda.arrays import Bools, Ints, Longs, frozen, starts_of
+from remuda.jit import kernel
 from remuda.language import json
-from remuda.language.criterion import Criterion
+from remuda.language.criterion import FOREVER, Criterion
+
+_REMEMBERED = 256  # sets of tags whose places are kept
 
 
 class StoredIds(Sequence[str]):
@@ -43,6 +49,42 @@ class StoredCriteria(Sequence[Criterion]):
         return (Criterion.from_json(one) for one in self.array.to_pylist())
 
 
+class Tags:
+    """Which places have which tags."""
+
+    def __init__(self, names: Sequence[str], starts: Longs, places: Ints) -> None:
+        self.names, self.starts, self.places = names, starts, places
+        self._asked: dict[frozenset[str], Ints] = {}
+
+    @classmethod
+    def of(cls, criteria: Sequence[Criterion]) -> Tags:
+        by_tag: dict[str, list[int]] = {}
+        for place, criterion in enumerate(criteria):
+            for tag in criterion.tags:
+                by_tag.setdefault(tag, []).append(place)
+        names = sorted(by_tag)
+        starts = starts_of([len(by_tag[name]) for name in names])
+        places = [place for name in names for place in by_tag[name]]
+        return cls(names, frozen(starts), frozen(np.array(places, np.int32)))
+
+    def of_any(self, tags: frozenset[str]) -> Ints:
+        """The places that have any of the tags, ascending; remembered."""
+        found = self._asked.get(tags)
+        if found is None:
+            pieces = [np.empty(0, np.int32), *map(self._of_one, tags)]
+            found = frozen(np.unique(np.concatenate(pieces)))
+            if len(self._asked) >= _REMEMBERED:
+                self._asked = {}  # another thread may still read the old one
+            self._asked[tags] = found
+        return found
+
+    def _of_one(self, tag: str) -> Ints:
+        at = bisect_left(self.names, tag)
+        if at == len(self.names) or self.names[at] != tag:
+            return np.empty(0, np.int32)
+        return self.places[self.starts[at] : self.starts[at + 1]]
+
+
 @dataclass(frozen=True, slots=True)
 class Roster:
     """The criteria of a segment by place, with their ids and their order of insertion."""
@@ -50,31 +92,30 @@ class Roster:
     ids: Sequence[str]
     criteria: Sequence[Criterion]
     orders: Longs  # of each place: larger is later
-    by_id: Ints  # places, in the code-point order of their ids
-    ranks: Ints  # of each place: where its id stands in that order
+    ranks: Ints  # of each place: where its id stands among all, by code point
+    slots: Ints  # a hash table: places by the checksums of their ids, -1 where there is none
+    tags: Tags
+    terms: Longs  # of each place: from and until in microseconds; empty if all are in force
 
     @classmethod
     def of(cls, criteria: Sequence[Criterion], orders: Longs) -> Roster:
         ids = [criterion.id for criterion in criteria]
-        by_id = np.array(sorted(range(len(ids)), key=ids.__getitem__), np.int32)
         ranks = np.empty(len(ids), np.int32)
-        ranks[by_id] = np.arange(len(ids), dtype=np.int32)
-        return cls(ids, criteria, frozen(orders), frozen(by_id), frozen(ranks))
+        ranks[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids), dtype=np.int32)
+        slots = _slots(np.array([checksum(name) for name in ids], np.uint32))
+        arrays = frozen(orders), frozen(ranks), frozen(slots)
+        return cls(ids, criteria, *arrays, Tags.of(criteria), _terms(criteria))
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def find(self, id: str) -> int | None:
         """The place of the id."""
-        low, high = 0, len(self.by_id)
-        while low < high:
-            middle = (low + high) // 2
-            if self.ids[self.by_id[middle]] < id:
-                low = middle + 1
-            else:
-                high = middle
-        if low < len(self.by_id) and self.ids[self.by_id[low]] == id:
-            return int(self.by_id[low])
+        slot = checksum(id) & (len(self.slots) - 1)
+        while (place := int(self.slots[slot])) >= 0:
+            if self.ids[place] == id:
+                return place
+            slot = (slot + 1) & (len(self.slots) - 1)
         return None
 
     def documents(self) -> Any:
@@ -89,3 +130,36 @@ class Roster:
         if isinstance(self.ids, StoredIds):
             return self.ids.array
         return pa.array(self.ids, pa.large_string())
+
+
+def checksum(id: str) -> int:
+    """A number of 32 bits that ids are spread by."""
+    return zlib.crc32(id.encode("utf-8", "surrogatepass"))
+
+
+@kernel
+def _slots(checksums: NDArray[np.uint32]) -> Ints:
+    """Each place at the first free slot from its checksum on; at most half of them are taken."""
+    size = 2
+    while size < 2 * len(checksums):
+        size *= 2
+    slots = np.full(size, -1, np.int32)
+    for place in range(len(checksums)):
+        slot = np.int64(checksums[place]) & (size - 1)
+        while slots[slot] >= 0:
+            slot = (slot + 1) & (size - 1)
+        slots[slot] = place
+    return slots
+
+
+def _terms(criteria: Sequence[Criterion]) -> Longs:
+    found = [criterion.term for criterion in criteria]
+    if all(term == FOREVER for term in found):
+        return frozen(np.empty((0, 2), np.int64))
+    return frozen(np.array(found, np.int64))
+
+
+def in_force(terms: Longs, now: int) -> Bools:
+    """Which of the terms the moment, in milliseconds, lies in."""
+    moment = min(max(now * 1000, FOREVER[0]), FOREVER[1] - 1)
+    return (terms[:, 0] <= moment) & (moment < terms[:, 1])

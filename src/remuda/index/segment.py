@@ -15,7 +15,7 @@ from remuda.encoding.table import EventBatch
 from remuda.index.found import Found, only
 from remuda.jit import kernel
 from remuda.matchers.contract import CnfMatcher, Hits, Matcher, cnf_matcher, conjunction_matcher
-from remuda.matchers.kernels.programs import score
+from remuda.matchers.kernels.programs import lacking, score
 from remuda.matchers.kernels.truth import lay_out, take_away
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import Expression
@@ -84,6 +84,24 @@ class Segment:
         more = self._owned(self.cnf.match(events), self.plan.cnf_owners, events)
         both = Found.side_by_side([Found.of(found), Found.of(more)], len(events))
         return Hits(both.starts, both.rows, found.candidates + more.candidates)
+
+    def match_among(self, events: EventBatch, places: Ints) -> Hits:
+        """The same among a few criteria, each tried by itself."""
+        starts, rows = _held(
+            places, events.starts, events.spaces, self.dim_of_space,
+            self.plan.conjunctions.n_dims, *self.plan.programs[:3],
+            *self.plan.conjunctions.predicates,
+        )  # fmt: skip
+        return Hits(starts, rows, len(places) * len(events))
+
+    def lacking(self, events: EventBatch, places: Ints) -> Ints:
+        """How many predicates more the first event must satisfy for each criterion to hold."""
+        lacking: Ints = _lacking(
+            places, events.starts, events.spaces, self.dim_of_space,
+            self.plan.conjunctions.n_dims, *self.plan.programs[:3],
+            *self.plan.conjunctions.predicates,
+        )  # fmt: skip
+        return lacking
 
     @property
     def nbytes(self) -> int:
@@ -173,7 +191,7 @@ def _scores(
 ) -> Floats:
     scores = np.empty(len(found), np.float64)
     first, last = np.zeros(n_dims, np.int64), np.zeros(n_dims, np.int64)
-    stack = np.empty(_deepest(program_starts) + 1, np.float64)
+    stack = np.empty(_longest(found, program_starts) + 1, np.float64)
     for event in range(len(found_starts) - 1):
         begin, end = event_starts[event], event_starts[event + 1]
         lay_out(spaces, begin, end, dim_of_space, first, last)
@@ -189,9 +207,76 @@ def _scores(
 
 
 @kernel
-def _deepest(program_starts: Longs) -> int:
+def _held(
+    places: Ints,
+    event_starts: Longs,
+    spaces: Ints,
+    dim_of_space: Ints,
+    n_dims: int,
+    program_starts: Longs,
+    codes: Ints,
+    leaf_literal: Ints,
+    dims: Ints,
+    on_missing: Bools,
+    every: Bools,
+    span_starts: Ints,
+    span_lo: Ints,
+    span_hi: Ints,
+) -> tuple[Longs, Ints]:
+    """Those of the places whose programs hold, event by event."""
+    starts = np.zeros(len(event_starts), np.int64)
+    rows = np.empty(len(places), np.int32)
+    n = 0
+    for event in range(len(event_starts) - 1):
+        if n + len(places) > len(rows):
+            rows = np.concatenate((rows, np.empty(len(rows) + len(places), np.int32)))
+        found = _lacking(
+            places, event_starts[event : event + 2], spaces, dim_of_space, n_dims,
+            program_starts, codes, leaf_literal,
+            dims, on_missing, every, span_starts, span_lo, span_hi,
+        )  # fmt: skip
+        for i in range(len(places)):
+            if found[i] == 0:
+                rows[n] = places[i]
+                n += 1
+        starts[event + 1] = n
+    return starts, rows[:n].copy()
+
+
+@kernel
+def _lacking(
+    places: Ints,
+    event_starts: Longs,
+    spaces: Ints,
+    dim_of_space: Ints,
+    n_dims: int,
+    program_starts: Longs,
+    codes: Ints,
+    leaf_literal: Ints,
+    dims: Ints,
+    on_missing: Bools,
+    every: Bools,
+    span_starts: Ints,
+    span_lo: Ints,
+    span_hi: Ints,
+) -> Ints:
+    """How many predicates more the first event must satisfy for each place, NEVER at most."""
+    first, last = np.zeros(n_dims, np.int64), np.zeros(n_dims, np.int64)
+    stack = np.empty(_longest(places, program_starts) + 1, np.int32)
+    lay_out(spaces, event_starts[0], event_starts[1], dim_of_space, first, last)
+    found = np.empty(len(places), np.int32)
+    for i in range(len(places)):
+        found[i] = lacking(
+            program_starts[places[i]], program_starts[places[i] + 1], codes, leaf_literal, stack,
+            spaces, first, last, dims, on_missing, every, span_starts, span_lo, span_hi,
+        )  # fmt: skip
+    return found
+
+
+@kernel
+def _longest(rows: Ints, program_starts: Longs) -> int:
     """No program needs a stack longer than itself."""
-    deepest = 0
-    for i in range(len(program_starts) - 1):
-        deepest = max(deepest, program_starts[i + 1] - program_starts[i])
-    return deepest
+    longest = 0
+    for row in rows:
+        longest = max(longest, program_starts[row + 1] - program_starts[row])
+    return longest

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,33 @@ import numpy as np
 from remuda.arrays import Bools, Floats, Ints, Longs, frozen
 from remuda.encoding.table import EventBatch
 from remuda.index.found import only
-from remuda.index.roster import Roster
+from remuda.index.roster import Roster, in_force
 from remuda.index.segment import Segment
 from remuda.language.criterion import Criterion
 from remuda.matchers.contract import Hits
+from remuda.matchers.kernels.programs import NEVER
 from remuda.model.attributes import Attribute
+from remuda.model.expressions import clock
+
+_FEW = 64  # a share of a part below which its criteria are tried one by one
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What narrows a question: its moment, and tags of which a criterion must have one."""
+
+    now: int
+    tags: frozenset[str] | None = None
+
+    @classmethod
+    def of(cls, now: datetime | int | None, tags: Iterable[str] | None) -> Asked:
+        if isinstance(tags, str):
+            raise TypeError(f"tags are a set of strings, such as {{{tags!r}}}")
+        return cls(clock(now), None if tags is None else frozenset(tags))
+
+    def admits(self, criterion: Criterion) -> bool:
+        """Whether the tags let the criterion through."""
+        return self.tags is None or not self.tags.isdisjoint(criterion.tags)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +60,10 @@ class Part:
     def has(self, place: int) -> bool:
         return self.alive is None or bool(self.alive[place])
 
-    def without(self, place: int) -> Part:
-        """The same without one criterion."""
+    def without(self, places: Sequence[int]) -> Part:
+        """The same without some of its criteria."""
         alive = np.ones(len(self.roster), np.bool_) if self.alive is None else self.alive.copy()
-        alive[place] = False
+        alive[places] = False
         return replace(self, alive=frozen(alive))
 
     def places(self) -> Longs:
@@ -55,10 +78,38 @@ class Part:
             if self.has(place):
                 yield orders[place], criterion
 
-    def match(self, events: EventBatch) -> Hits:
+    def match(self, events: EventBatch, asked: Asked) -> Hits:
         """The places of those that each event satisfies."""
-        found = self.segment.match(events)
-        return found if self.alive is None else only(found, self.alive[found.rows])
+        if asked.tags is None:
+            return self._standing(self.segment.match(events), asked.now)
+        places = self.roster.tags.of_any(asked.tags)
+        if len(places) * _FEW <= len(self.roster):
+            found = self.segment.match_among(events, places)
+        else:
+            found = self.segment.match(events)
+            found = only(found, np.isin(found.rows, places))
+        return self._standing(found, asked.now)
+
+    def _standing(self, found: Hits, now: int) -> Hits:
+        """Those of the hits that were not removed and are in force."""
+        if self.alive is not None:
+            found = only(found, self.alive[found.rows])
+        if len(self.roster.terms):
+            found = only(found, in_force(self.roster.terms[found.rows], now))
+        return found
+
+    def nearest(self, events: EventBatch, n: int, asked: Asked) -> list[tuple[int, int]]:
+        """The n that the one event fails by the fewest predicates: how many, and which place."""
+        places = self.places()
+        if asked.tags is not None:
+            places = np.intersect1d(places, self.roster.tags.of_any(asked.tags))
+        if len(self.roster.terms):
+            places = places[in_force(self.roster.terms[places], asked.now)]
+        lacking = self.segment.lacking(events, places.astype(np.int32))
+        failing = (lacking > 0) & (lacking < NEVER)
+        places, lacking = places[failing], lacking[failing]
+        best = np.lexsort((self.roster.ranks[places], lacking))[:n]
+        return list(zip(lacking[best].tolist(), places[best].tolist(), strict=True))
 
     def scores(self, events: EventBatch, found: Hits, weights: Mapping[Attribute, float]) -> Floats:
         return self.segment.scores(events, found, weights)
@@ -102,23 +153,30 @@ class State:
         roster = self.parts[number].roster
         return Late(int(roster.orders[place]), roster.criteria[place])
 
-    def without(self, where: tuple[int, int]) -> State:
-        """The same without one criterion."""
+    def order(self, where: tuple[int, int]) -> int:
+        """The order of the criterion at a place."""
         number, place = where
         if number == len(self.parts):
-            return replace(self, tail=self.tail[:place] + self.tail[place + 1 :])
-        part = self.parts[number].without(place)
-        kept = (part,) if len(part) else ()
-        return replace(self, parts=self.parts[:number] + kept + self.parts[number + 1 :])
+            return self.tail[place].order
+        return int(self.parts[number].roster.orders[place])
 
-    def plus(self, criterion: Criterion, order: int | None = None) -> State:
-        """The same with one criterion more, last unless it keeps an order that it had."""
-        last = self.next_order if order is None else order
-        return replace(
-            self,
-            tail=(*self.tail, Late(last, criterion)),
-            next_order=self.next_order + (order is None),
-        )
+    def without(self, wheres: Iterable[tuple[int, int]]) -> State:
+        """The same without some criteria."""
+        gone: dict[int, list[int]] = {}
+        for number, place in wheres:
+            gone.setdefault(number, []).append(place)
+        late = set(gone.pop(len(self.parts), ()))
+        tail = tuple(one for place, one in enumerate(self.tail) if place not in late)
+        parts = list(self.parts)
+        for number, places in gone.items():
+            parts[number] = parts[number].without(places)
+        return replace(self, parts=tuple(filter(len, parts)), tail=tail)
+
+    def plus(self, late: Iterable[Late]) -> State:
+        """The same with more criteria in the tail."""
+        tail = (*self.tail, *late)
+        next_order = max([self.next_order, *(one.order + 1 for one in tail)])
+        return replace(self, tail=tail, next_order=next_order)
 
     def criteria(self) -> list[Criterion]:
         """All criteria, in their order of insertion."""

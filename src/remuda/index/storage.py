@@ -8,66 +8,151 @@ path/segments/NAME/      one segment: arrays, words, ids and criteria; never cha
 from __future__ import annotations
 
 import itertools
+import shutil
 import uuid
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from remuda.arrays import Ints, Longs, frozen
+from remuda.arrays import Bools, Ints, Longs, frozen
 from remuda.encoding.plan import Plan
 from remuda.encoding.storing import read_vocabulary, write_vocabulary
 from remuda.errors import StorageError
 from remuda.index.directory import Reading, Writing, point
+from remuda.index.locking import Lock
 from remuda.index.packing import NotPackable, pack, unpack
-from remuda.index.roster import Roster, StoredCriteria, StoredIds
+from remuda.index.roster import Roster, StoredCriteria, StoredIds, Tags
 from remuda.index.segment import Lazy, Segment
 from remuda.index.state import Part, State
 from remuda.language import json
 from remuda.matchers.contract import cnf_matcher, conjunction_matcher
 
 _CURRENT = "CURRENT"
+_PATIENCE = 30.0  # seconds that a save waits for another one
 
 
 class _Places(NamedTuple):
     """The arrays of a roster."""
 
     orders: Longs
-    by_id: Ints
     ranks: Ints
+    slots: Ints
+    terms: Longs
+    tag_starts: Longs
+    tag_places: Ints
+
+
+class Entry(NamedTuple):
+    """A segment of a version, and which of its criteria are there; None: all."""
+
+    segment: str
+    alive: Bools | None = None
+
+
+class Version(NamedTuple):
+    """What a version says about itself."""
+
+    name: str
+    facts: dict[str, Any]
+    segments: list[dict[str, Any]]  # of each: segment, criteria, bytes, alive
+
+    @property
+    def nbytes(self) -> int:
+        return sum(one["bytes"] for one in self.segments)
 
 
 def save(state: State, facts: dict[str, Any], path: Path) -> str:
     """Write a new version of the index, and only the segments that are not there yet."""
-    names = [_save_segment(part, facts["matcher"], path / "segments") for part in state.parts]
+    lock = Lock(path)
+    lock.acquire(wait=_PATIENCE)
+    try:
+        entries = [
+            Entry(write_segment(part, facts["matcher"], path), part.alive) for part in state.parts
+        ]
+        return publish(path, entries, facts, state.next_order)
+    finally:
+        lock.release()
+
+
+def publish(path: Path, entries: Sequence[Entry], facts: dict[str, Any], next_order: int) -> str:
+    """Make a version of segments that were written, and let CURRENT name it; hold the lock."""
     version = _next_version(path)
     writing = Writing(path / "versions" / version)
-    entries = []
-    for number, (part, name) in enumerate(zip(state.parts, names, strict=True)):
-        alive = None
-        if part.alive is not None:
-            alive = f"alive-{number}"
-            writing.write(alive, [np.packbits(part.alive).tobytes()])
-        entries.append({"segment": name, "alive": alive})
-    writing.finish({**facts, "next_order": state.next_order, "segments": entries})
+    listed = []
+    for number, (segment, alive) in enumerate(entries):
+        told = Reading(path / "segments" / segment).facts
+        file = None
+        if alive is not None:
+            file = f"alive-{number}"
+            writing.write(file, [np.packbits(alive).tobytes()])
+        size = sum(one["size"] for one in told["files"].values())
+        listed.append(
+            {"segment": segment, "alive": file, "criteria": told["criteria"], "bytes": size}
+        )
+    writing.finish({**facts, "next_order": next_order, "segments": listed})
     point(path / _CURRENT, version)
     return version
 
 
-def load(path: Path, version: str | None = None) -> tuple[State, dict[str, Any]]:
-    """A version of the index, by default the newest."""
-    reading = Reading(path / "versions" / (version or current_version(path)))
+def read_version(path: Path, version: str | None = None) -> Version:
+    """What a version says about itself, by default the newest."""
+    name = version or current_version(path)
+    facts = Reading(path / "versions" / name).facts
+    return Version(name, facts, facts["segments"])
+
+
+def load(
+    path: Path,
+    version: str | None = None,
+    segments: Collection[str] | None = None,
+    known: Mapping[str, Part] | None = None,
+) -> tuple[State, Version]:
+    """A version, by default the newest; all of its segments or some.
+
+    Segments that are `known`, by their homes, are not opened again.
+    """
+    name = version or current_version(path)
+    reading = Reading(path / "versions" / name)
     facts = reading.facts
     parts = []
     for entry in facts["segments"]:
-        part = _load_segment(path / "segments" / entry["segment"], facts["matcher"])
+        if segments is not None and entry["segment"] not in segments:
+            continue
+        home = path / "segments" / entry["segment"]
+        part = (known or {}).get(str(home.resolve())) or _load_segment(home, facts["matcher"])
+        alive = None
         if entry["alive"] is not None:
             bits = np.unpackbits(np.frombuffer(reading.map(entry["alive"]), np.uint8))
-            alive = bits[: len(part.roster)].astype(np.bool_)
-            part = Part(part.segment, part.roster, frozen(alive))
-        parts.append(part)
-    return State(tuple(parts), (), facts["next_order"]), facts
+            alive = frozen(bits[: len(part.roster)].astype(np.bool_))
+        parts.append(Part(part.segment, part.roster, alive))
+    state = State(tuple(parts), (), facts["next_order"])
+    return state, Version(name, facts, facts["segments"])
+
+
+def prune(path: Path, keep: int = 1) -> list[str]:
+    """Remove all versions but the newest ones, and the segments that none of those needs.
+
+    Who has an old version open keeps its pages; who opens one by name meanwhile may fail.
+    """
+    with Lock(path):
+        return _pruned(path, keep)
+
+
+def _pruned(path: Path, keep: int) -> list[str]:
+    versions = sorted(one.name for one in (path / "versions").iterdir() if one.name[0] == "v")
+    current = current_version(path)
+    kept = {current, *[name for name in versions if name <= current][-keep:]}
+    gone = [name for name in versions if name not in kept]
+    needed = {entry["segment"] for name in kept for entry in read_version(path, name).segments}
+    for name in gone:
+        shutil.rmtree(path / "versions" / name)
+    for segment in (path / "segments").iterdir():
+        if segment.name not in needed:
+            shutil.rmtree(segment)
+    return gone
 
 
 def current_version(path: Path) -> str:
@@ -86,15 +171,19 @@ def _next_version(path: Path) -> str:
     return next(name for i in itertools.count(last + 1) if (name := f"v{i:06d}") not in taken)
 
 
-def _save_segment(part: Part, matcher: str, segments: Path) -> str:
-    home = part.segment.home
+def write_segment(part: Part, matcher: str, path: Path) -> str:
+    """Write one segment unless it is there, complete or not at all; its name."""
+    segments, home = path / "segments", part.segment.home
     if home is not None and Path(home).parent == segments.resolve() and Path(home).exists():
         return Path(home).name
     name = f"s-{uuid.uuid4().hex[:16]}"
     writing = Writing(segments / name)
     segment, roster = part.segment, part.roster
     headers: dict[str, Any] = {}
-    places = _Places(roster.orders, roster.by_id, roster.ranks)
+    tags = roster.tags
+    places = _Places(
+        roster.orders, roster.ranks, roster.slots, roster.terms, tags.starts, tags.places
+    )
     built = {
         "plan": segment.plan,
         "matcher": segment.matcher,
@@ -113,6 +202,7 @@ def _save_segment(part: Part, matcher: str, segments: Path) -> str:
     writing.write("words.json", [json.encode(words)])
     writing.write("ids.arrow", [_arrow_bytes(roster.id_array())])
     writing.write("criteria.arrow", [_arrow_bytes(roster.documents())])
+    writing.write("tags.json", [json.encode(list(tags.names))])
     writing.finish({"matcher": matcher, "criteria": len(roster), "headers": headers})
     object.__setattr__(segment, "home", str((segments / name).resolve()))
     return name
@@ -128,10 +218,16 @@ def _load_segment(path: Path, matcher: str) -> Part:
             return kind.build(source)
         return unpack(kind, headers[what], reading.map(f"{what}.bin"))
 
+    places = unpack(_Places, headers["roster"], reading.map("roster.bin"))
+    tags = Tags(json.decode(reading.map("tags.json")), places.tag_starts, places.tag_places)
     roster = Roster(
         StoredIds(_arrow_array(reading.map("ids.arrow"))),
         StoredCriteria(_arrow_array(reading.map("criteria.arrow"))),
-        *unpack(_Places, headers["roster"], reading.map("roster.bin")),
+        places.orders,
+        places.ranks,
+        places.slots,
+        tags,
+        places.terms,
     )
     words = reading.map("words.json")
     segment = Segment(

@@ -9,17 +9,29 @@ from typing import Any
 
 from remuda.errors import InvalidCriterion
 from remuda.language import json, text
+from remuda.model.calendars import microseconds
 from remuda.model.explanations import Explanation, explain
 from remuda.model.expressions import Expression, clock
+from remuda.model.values import instant
+
+FOREVER = -(2**63), 2**63 - 1  # in microseconds since 1970
+NEVER = 0, 0
 
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """What is indexed: an expression under an id, perhaps with tags."""
+    """What is indexed: an expression under an id, perhaps with tags.
+
+    It holds only while it is enabled, from `valid_from` on and before `valid_until`; a moment
+    without a zone is in UTC.
+    """
 
     id: str
     expression: Expression
     tags: frozenset[str] = frozenset()
+    enabled: bool = True
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not self.id:
@@ -30,6 +42,43 @@ class Criterion:
                 "expression",
                 self.id,
             )
+        if self.tags or not isinstance(self.tags, frozenset):
+            object.__setattr__(self, "tags", self._checked_tags())
+        for name in ("valid_from", "valid_until"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, self._checked_moment(name))
+
+    def _checked_tags(self) -> frozenset[str]:
+        if isinstance(self.tags, str) or not all(isinstance(tag, str) for tag in self.tags):
+            raise InvalidCriterion(f"tags are a set of strings, not {self.tags!r}", "tags", self.id)
+        return frozenset(self.tags)
+
+    def _checked_moment(self, name: str) -> datetime:
+        moment = getattr(self, name)
+        try:
+            return instant(moment)
+        except (AttributeError, OverflowError, ValueError):
+            reason = f"a datetime is needed, not {moment!r}"
+            raise InvalidCriterion(reason, name, self.id) from None
+
+    @property
+    def term(self) -> tuple[int, int]:
+        """When it can hold: from and until, in microseconds since 1970."""
+        if not self.enabled:
+            return NEVER
+        first, last = FOREVER
+        if self.valid_from is not None:
+            first = microseconds(self.valid_from)
+        if self.valid_until is not None:
+            last = microseconds(self.valid_until)
+        return first, last
+
+    def in_force(self, now: datetime | int | None = None) -> bool:
+        """Whether it is enabled, and valid at the moment."""
+        if self.enabled and self.valid_from is None and self.valid_until is None:
+            return True
+        first, last = self.term
+        return first <= clock(now) * 1000 < last
 
     @classmethod
     def from_json(cls, source: Mapping[str, Any] | str | bytes) -> Criterion:
@@ -38,7 +87,13 @@ class Criterion:
 
     def to_json(self, *, mustang: bool = False) -> dict[str, Any]:
         """Write our JSON; with `mustang`, refuse what Mustang lacks, naming the place."""
-        return json.write(self.id, self.expression, self.tags, mustang=mustang)
+        head: dict[str, Any] = {"tags": sorted(self.tags)} if self.tags else {}
+        if not self.enabled:
+            head["enabled"] = False
+        for name, moment in (("validFrom", self.valid_from), ("validUntil", self.valid_until)):
+            if moment is not None:
+                head[name] = moment.isoformat().replace("+00:00", "Z")
+        return json.write(self.id, self.expression, head, mustang=mustang)
 
     def to_text(self) -> str:
         """Write the expression in the text form, which reads back with the same meaning."""
@@ -50,7 +105,8 @@ class Criterion:
 
     def holds(self, event: Any, *, now: datetime | int | None = None) -> bool:
         """Whether it is true of the event: the truth that every matcher gives."""
-        return self.expression.holds(event, now=now)
+        moment = clock(now)
+        return self.in_force(moment) and self.expression.holds(event, now=moment)
 
     def score(
         self,
@@ -60,8 +116,24 @@ class Criterion:
         now: datetime | int | None = None,
     ) -> float | None:
         """What it scores on the event, None where it does not hold."""
-        return self.expression.score(event, weights=weights, now=now)
+        moment = clock(now)
+        if not self.in_force(moment):
+            return None
+        return self.expression.score(event, weights=weights, now=moment)
 
     def explain(self, event: Any, *, now: datetime | int | None = None) -> Explanation:
         """Why it holds or does not, predicate by predicate."""
-        return explain(self.expression, event, clock(now))
+        moment = clock(now)
+        explanation = explain(self.expression, event, moment)
+        if self.in_force(moment):
+            return explanation
+        return Explanation(
+            False, "and", (Explanation(False, "term", wanted=self._why()), explanation)
+        )
+
+    def _why(self) -> str:
+        """When it is in force, in words."""
+        if not self.enabled:
+            return "it is switched off"
+        bounds = ("from", self.valid_from), ("until", self.valid_until)
+        return "it is valid " + " ".join(f"{word} {at.isoformat()}" for word, at in bounds if at)

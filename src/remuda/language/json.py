@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any, get_args
 
 import msgspec
 
-from remuda.errors import InvalidCriterion
+from remuda.errors import InvalidCriterion, ParseError
 from remuda.language import json_mustang, json_writing
 from remuda.language.json_structs import Detail, Form, PreOperation
 from remuda.language.json_structs import Predicate as WrittenPredicate
@@ -30,11 +31,22 @@ _HEAD = re.compile(
 )
 
 
-def read(source: Mapping[str, Any] | str | bytes) -> tuple[str, Expression, frozenset[str]]:
-    """The id, the expression and the tags of a criterion; InvalidCriterion says what is wrong."""
+Read = tuple[str, Expression, frozenset[str], bool, datetime | None, datetime | None]
+
+
+def read(source: Mapping[str, Any] | str | bytes) -> Read:
+    """What a Criterion is made of; InvalidCriterion says what is wrong."""
     try:
         form = _decode(source)
-        return _named(form), form.expression(), frozenset(form.tags)
+        tags = frozenset(form.tags)
+        return (
+            _named(form),
+            form.expression(),
+            tags,
+            form.enabled,
+            form.valid_from,
+            form.valid_until,
+        )
     except InvalidCriterion as error:
         raise error.inside("", _id(source)) from None
     except RecursionError:
@@ -43,11 +55,14 @@ def read(source: Mapping[str, Any] | str | bytes) -> tuple[str, Expression, froz
 
 
 def write(
-    id: str, expression: Expression, tags: frozenset[str], *, mustang: bool = False
+    id: str, expression: Expression, head: Mapping[str, Any], *, mustang: bool = False
 ) -> dict[str, Any]:
-    """The criterion as a JSON object; with `mustang`, only if Mustang reads it the same."""
+    """The criterion as a JSON object; with `mustang`, only if Mustang reads it the same.
+
+    `head` has the properties of the whole that are not its expression's: tags and others.
+    """
     try:
-        written = json_writing.criterion(id, expression, tags)
+        written = {**json_writing.criterion(id, expression), **head}
     except InvalidCriterion as error:
         raise error.inside("", id) from None
     if mustang:
@@ -63,6 +78,22 @@ def encode(document: Any) -> bytes:
 def decode(text: bytes | memoryview) -> Any:
     """What `encode` wrote."""
     return msgspec.json.decode(text)
+
+
+def read_event(text: str | bytes) -> Any:
+    """The event in a JSON text; ParseError says where it is not JSON."""
+    try:
+        return msgspec.json.decode(text)
+    except RecursionError:
+        raise ParseError("the event is nested too deeply to be read", _shown(text), 0) from None
+    except (msgspec.DecodeError, UnicodeError) as error:
+        place = re.search(r"byte (\d+)", str(error))
+        at = int(place[1]) if place else len(text)
+        raise ParseError(f"the event is not JSON: {error}", _shown(text), at) from None
+
+
+def _shown(text: str | bytes) -> str:
+    return text if isinstance(text, str) else bytes(text).decode("utf-8", "replace")
 
 
 def write_predicate(predicate: Predicate) -> dict[str, Any]:

@@ -25,8 +25,9 @@ _Trail = tuple[()] | tuple["_Trail", str]
 
 def check(criterion: Json) -> None:
     """Raise NoMustangEquivalent at the first place that Mustang does not read as we do."""
-    if "tags" in criterion:
-        raise NoMustangEquivalent("tags", "a criterion has no tags there")
+    for name in ("tags", "enabled", "validFrom", "validUntil"):
+        if name in criterion:
+            raise NoMustangEquivalent(name, f"a criterion has no {name} there")
     pending: list[tuple[_Trail, Json]] = [((), criterion)]
     while pending:
         trail, node = pending.pop()

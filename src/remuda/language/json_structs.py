@@ -6,6 +6,7 @@ What a struct refuses names its place from that struct on; whatever holds it add
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from typing import Any, Literal, TypeVar
 
 from msgspec import Struct
@@ -316,6 +317,17 @@ class Disjunction(_Strict):
 class _Form(_Strict, tag_field="form"):
     id: str | None = None
     tags: list[str] = []
+    enabled: bool = True
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+
+    def is_part(self) -> None:
+        """Refuse what only a whole criterion has."""
+        whole = {"tags": self.tags, "enabled": not self.enabled}
+        whole |= {"validFrom": self.valid_from, "validUntil": self.valid_until}
+        for name, said in whole.items():
+            if said:
+                raise InvalidCriterion("only the whole criterion has this, not a part of it", name)
 
 
 class Dnf(_Form, tag="DNF", kw_only=True):
@@ -360,8 +372,7 @@ def _joined(junction: type[And | Or], parts: list[Expression]) -> Expression:
 
 
 def _nested(form: Form) -> Expression:
-    if form.tags:
-        raise InvalidCriterion("only the whole criterion has tags, not a part of it", "tags")
+    form.is_part()
     return form.expression()
 
 

@@ -37,7 +37,7 @@ from remuda.model.operations import (
 Json = dict[str, Any]
 
 
-def criterion(id: str, expression: Expression, tags: frozenset[str]) -> Json:
+def criterion(id: str, expression: Expression) -> Json:
     """The whole criterion; the parts of a nested one have ids `<id>_<number>`."""
     root: Json = {}
     pending: list[tuple[Json, str, Expression]] = [(root, id, nnf(expression))]
@@ -56,8 +56,6 @@ def criterion(id: str, expression: Expression, tags: frozenset[str]) -> Json:
         pending.extend(zip(parts, names, nested, strict=True))
         target |= {"form": "UNF", "id": name, "type": "AND" if isinstance(node, And) else "OR"}
         target |= {"predicates": [predicate(leaf) for leaf in leaves], "criterias": parts}
-    if tags:
-        root["tags"] = sorted(tags)
     return root
 
 

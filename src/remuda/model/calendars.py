@@ -82,6 +82,11 @@ def epoch_milliseconds(value: datetime | date) -> int | None:
         return None
 
 
+def microseconds(moment: datetime) -> int:
+    """Microseconds since 1970."""
+    return (instant(moment) - _EPOCH) // timedelta(microseconds=1)
+
+
 def _weekday(day: date) -> int:
     """Days since Sunday."""
     return day.isoweekday() % 7

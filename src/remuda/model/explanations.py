@@ -108,6 +108,8 @@ def describe(predicate: Predicate) -> str:
 def _fields(node: Explanation) -> dict[str, Any]:
     """The node as a JSON-able object, its parts still to come."""
     found: dict[str, Any] = {"holds": node.holds, "kind": node.kind}
+    if node.kind == "term":
+        return found | {"wanted": node.wanted}
     if node.attribute is None:
         return found | {"parts": []}
     found |= {"attribute": node.attribute, "wanted": node.wanted, "missing": node.missing}
@@ -145,6 +147,8 @@ def _lines(root: Explanation) -> list[str]:
 
 
 def _headline(node: Explanation) -> str:
+    if node.kind == "term":
+        return str(node.wanted)
     if node.attribute is None:
         names = {"and": "all of", "or": "any of", "not": "not"}
         empty = {"and": "always true", "or": "never true"}

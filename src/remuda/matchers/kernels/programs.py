@@ -1,4 +1,4 @@
-"""Programs run: the truth and the score of criteria for an event that is laid out."""
+"""Programs run: the truth, the score and the want of criteria for an event that is laid out."""
 
 from __future__ import annotations
 
@@ -58,6 +58,46 @@ def score(
             stack[n] = _largest(stack, n, n_parts) if either else _sum(stack, n, n_parts)
             n += 1
     return float(stack[0])
+
+
+NEVER = np.int32(1 << 30)  # predicates that are lacking where nothing would help
+
+
+@kernel
+def lacking(
+    begin: int,
+    end: int,
+    codes: Ints,
+    leaf_literal: Ints,
+    stack: Ints,
+    spaces: Ints,
+    first: Longs,
+    last: Longs,
+    dims: Ints,
+    on_missing: Bools,
+    every: Bools,
+    span_starts: Ints,
+    span_lo: Ints,
+    span_hi: Ints,
+) -> int:
+    """How many predicates more must hold for the program to hold; 0 where it does."""
+    n = 0
+    for at in range(begin, end):
+        code = codes[at]
+        if code >= 0:
+            stack[n] = 1 - holds(
+                leaf_literal[code], spaces, first, last,
+                dims, on_missing, every, span_starts, span_lo, span_hi,
+            )  # fmt: skip
+        else:
+            n_parts, either = (-code - 1) >> 1, (-code - 1) & 1
+            n -= n_parts
+            joined = NEVER if either else np.int32(0)
+            for i in range(n, n + n_parts):
+                joined = min(joined, stack[i]) if either else min(joined + stack[i], NEVER)
+            stack[n] = joined
+        n += 1
+    return int(stack[0])
 
 
 @kernel
