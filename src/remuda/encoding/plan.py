@@ -7,6 +7,7 @@ program, which every criterion has for its score, decides.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, frozen, ragged, st
 from remuda.encoding.literals import LiteralPool, Vocabulary, split, splits
 from remuda.encoding.spaces import ValueSpaces
 from remuda.encoding.table import ClauseTable, CnfTable
-from remuda.logic.normal import Clause, cnf, cnf_size, dnf, dnf_size, nnf
+from remuda.logic.normal import Clause, expand, flat, nnf, sizes
 from remuda.logic.simplify import simplify
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import And, Expression, Or, Polarity, Predicate, fold
@@ -112,7 +113,7 @@ class _Planner:
             written = nnf(expression)
             self._write_program(fold(written, _without_splits))
             simplest = simplify(written, scalars=self.scalars)
-            self._choose_form(fold(simplest, _without_splits))
+            self._choose_form(flat(fold(simplest, _without_splits)))
         else:
             literals = [self._leaf(part) for part in parts]
             self.codes.append(joint(len(parts), _AND))
@@ -121,12 +122,14 @@ class _Planner:
             self._own(self.conjunctions, self._row(literals))
 
     def _choose_form(self, expression: Expression) -> None:
-        n_dnf, n_cnf = dnf_size(expression), cnf_size(expression)
+        n_dnf, n_cnf = sizes(expression)
         self.checked.append(min(n_dnf, n_cnf) > MAX_CLAUSES)
         if n_dnf <= MAX_CLAUSES and (n_dnf <= n_cnf or not self.prefer_cnf):
-            self._add_conjunctions(dnf(expression))
+            self._add_conjunctions(expand(expression, Or))
         elif n_cnf <= MAX_CLAUSES:
-            rows = sorted(self.disjunctions.add(self._row_of(clause)) for clause in cnf(expression))
+            rows = sorted(
+                self.disjunctions.add(self._row_of(clause)) for clause in expand(expression, And)
+            )
             self._own(self.cnf_rows, tuple(rows))
         else:
             necessary: list[Clause] = fold(expression, _necessary)
@@ -239,6 +242,8 @@ def _plain_conjunction(expression: Expression) -> tuple[Predicate, ...] | None:
 def _without_splits(node: Expression, parts: Sequence[Expression]) -> Expression:
     if isinstance(node, Predicate):
         return split(node) if splits(node) else node
+    if all(map(operator.is_, parts, node.parts)):
+        return node
     return (And if isinstance(node, And) else Or)(*parts)
 
 

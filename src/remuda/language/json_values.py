@@ -13,6 +13,7 @@ from msgspec import Struct
 from remuda.errors import InvalidCriterion
 from remuda.model.values import instant, number, tidy
 
+_LONG = 2**63
 _MAX_BITS = 13_000  # Python, and so msgspec, reads no integer of more than 4300 digits
 
 
@@ -51,6 +52,8 @@ def value_of(written: Any) -> Any:
 
 def is_plain(value: Any) -> bool:
     """Whether JSON has the value, and all values inside it."""
+    if type(value) is str:
+        return True
     if isinstance(value, list | tuple):
         return all(map(is_plain, value))
     if isinstance(value, Mapping):
@@ -77,6 +80,8 @@ def typed(value: Any) -> Any:
 
 
 def _scalar(value: Any) -> Any:
+    if type(value) is str or (type(value) is int and -_LONG < value < _LONG):
+        return value  # most of them
     match tidy(value):
         case None | str() | bool() as same:
             return same

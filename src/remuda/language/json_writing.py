@@ -161,6 +161,8 @@ def _detail(condition: Condition) -> Json:
 
 
 def _operands(values: tuple[Any, ...]) -> Json:
+    if all(type(value) is str for value in values):
+        return {"values": list(values)}
     lacking = [typed(value) for value in values if not is_plain(value)]
     found: Json = {"values": [plain(value) for value in values if is_plain(value)]}
     return found | {"typedValues": lacking} if lacking else found

@@ -31,22 +31,22 @@ def flat(expression: Expression) -> Expression:
 
 def dnf(expression: Expression, *, limit: int = MAX_CLAUSES) -> list[Clause]:
     """The alternatives: it holds where all predicates of some clause do."""
-    return _expand(expression, Or, limit)
+    return expand(flat(expression), Or, limit)
 
 
 def cnf(expression: Expression, *, limit: int = MAX_CLAUSES) -> list[Clause]:
     """The demands: it holds where every clause has a predicate that does."""
-    return _expand(expression, And, limit)
+    return expand(flat(expression), And, limit)
 
 
 def dnf_size(expression: Expression) -> int:
     """How many clauses `dnf` would write before it drops duplicates."""
-    return _size(flat(expression), Or)
+    return sizes(flat(expression))[0]
 
 
 def cnf_size(expression: Expression) -> int:
     """How many clauses `cnf` would write before it drops duplicates."""
-    return _size(flat(expression), And)
+    return sizes(flat(expression))[1]
 
 
 def same_test(predicate: Predicate) -> Hashable:
@@ -105,20 +105,24 @@ def _level(node: Expression, parts: Sequence[_Level]) -> _Level:
     return None, found
 
 
-def _size(flattened: Expression, joined: Junction) -> int:
-    """The clauses of a `joined` node are those of its parts; of the other, their combinations."""
-
-    def visit(node: Expression, sizes: Sequence[int]) -> int:
-        if isinstance(node, Predicate):
-            return 1
-        return sum(sizes) if isinstance(node, joined) else math.prod(sizes)
-
-    return fold(flattened, visit)
+def sizes(flattened: Expression) -> tuple[int, int]:
+    """How many clauses the DNF and the CNF of what `flat` gave would have."""
+    return fold(flattened, _sizes)
 
 
-def _expand(expression: Expression, joined: Junction, limit: int) -> list[Clause]:
-    flattened = flat(expression)
-    size = _size(flattened, joined)
+def _sizes(node: Expression, parts: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """The clauses of one kind are those of the parts together, of the other their combinations."""
+    if isinstance(node, Predicate):
+        return 1, 1
+    alternatives, demands = [part[0] for part in parts], [part[1] for part in parts]
+    if isinstance(node, Or):
+        return sum(alternatives), math.prod(demands)
+    return math.prod(alternatives), sum(demands)
+
+
+def expand(flattened: Expression, joined: Junction, limit: int = MAX_CLAUSES) -> list[Clause]:
+    """The clauses of what `flat` gave: its alternatives for Or, its demands for And."""
+    size = sizes(flattened)[joined is And]
     if size > limit:  # refuse before expanding: the blow-up is exponential
         raise ExpansionError(size, limit)
     predicates: dict[Hashable, Predicate] = {}  # the first of each test stands for all

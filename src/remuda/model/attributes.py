@@ -106,10 +106,7 @@ class Attribute:
         return None if found is _ABSENT else tidy(found)
 
     def __str__(self) -> str:
-        text = "".join(_step_text(step) for step in self.steps)
-        if isinstance(self.steps[0] if self.steps else None, Query):
-            return text
-        return text[1:] if text.startswith(".") and text != ".*" else "$" + text
+        return _text(self.steps)
 
 
 @lru_cache(maxsize=65536)
@@ -197,6 +194,14 @@ def _run(query: Query, event: Any) -> Any:
         return _compiled(query.text).findall(event)
     except (JSONPathError, RecursionError, TypeError, ValueError):
         return None  # a strange event never breaks a search
+
+
+@lru_cache(maxsize=65536)
+def _text(steps: tuple[Step, ...]) -> str:
+    text = "".join(map(_step_text, steps))
+    if isinstance(steps[0] if steps else None, Query):
+        return text
+    return text[1:] if text.startswith(".") and text != ".*" else "$" + text
 
 
 def _step_text(step: Step) -> str:

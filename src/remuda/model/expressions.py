@@ -19,6 +19,8 @@ from remuda.model.values import key
 
 T = TypeVar("T")
 
+_DEEP = 32  # levels that `fold` recurses into
+
 
 class Polarity(StrEnum):
     """Whether a predicate asks for its condition or denies it, weakly or strongly.
@@ -227,7 +229,21 @@ _COMPLEMENTS: dict[Polarity, Callable[[Predicate], Expression]] = {
 
 
 def fold(root: Expression, visit: Callable[[Expression, Sequence[T]], T]) -> T:
-    """The result at the root, each node's made from its parts' results; no recursion."""
+    """The result at the root, each node's made from its parts' results; of any depth."""
+
+    def of(node: Expression, depth: int) -> T:
+        parts = node.parts
+        if not parts:
+            return visit(node, ())
+        if depth == _DEEP:
+            return _fold_deep(node, visit)
+        return visit(node, [of(part, depth + 1) for part in parts])
+
+    return of(root, 0)
+
+
+def _fold_deep(root: Expression, visit: Callable[[Expression, Sequence[T]], T]) -> T:
+    """The same without recursion, which is faster while it lasts."""
     results: list[T] = []
     stack: list[tuple[Expression, bool]] = [(root, False)]
     while stack:
