@@ -9,7 +9,7 @@ import shutil
 import zlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from remuda.errors import StorageError
 
@@ -91,23 +91,25 @@ class Reading:
             raise StorageError(str(path), reason)
 
     def map(self, name: str) -> memoryview:
-        """The bytes of one file, mapped, after their checksum was seen to be right."""
+        """The bytes of one file, mapped, after their checksum was seen to be right.
+
+        The checksum is taken by reading, so that no page is in our memory before it is needed.
+        """
         path, noted = self.path / name, self.facts["files"][name]
         try:
-            with path.open("rb") as file:
+            with path.open("rb", buffering=0) as file:
                 size = os.fstat(file.fileno()).st_size
                 if size != noted["size"]:
                     raise StorageError(str(path), f"it has {size} bytes, not {noted['size']}")
+                if _crc32(file) != noted["crc32"]:
+                    raise StorageError(str(path), "it is damaged: its checksum is wrong")
                 if size == 0:
                     return memoryview(b"")
-                mapped = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+                return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         except OSError as error:
             if isinstance(error, StorageError):
                 raise
             raise _storage(path, error) from None
-        if _crc32(mapped) != noted["crc32"]:
-            raise StorageError(str(path), "it is damaged: its checksum is wrong")
-        return mapped
 
 
 def point(path: Path, to: str) -> None:
@@ -133,10 +135,10 @@ def sync(directory: Path) -> None:
         os.close(handle)
 
 
-def _crc32(data: memoryview, step: int = 1 << 24) -> int:
-    checksum = 0
-    for start in range(0, len(data), step):
-        checksum = zlib.crc32(data[start : start + step], checksum)
+def _crc32(file: IO[bytes]) -> int:
+    checksum, buffer = 0, bytearray(1 << 20)
+    while n := file.readinto(buffer):  # type: ignore[attr-defined]
+        checksum = zlib.crc32(memoryview(buffer)[:n], checksum)
     return checksum
 
 

@@ -144,8 +144,7 @@ class Index:
         for part in state.parts:
             rows = part.match(part.segment.encoder.encode((event,), asked.now), asked).rows
             orders = part.roster.orders[rows].tolist()
-            ids = [part.roster.ids[row] for row in rows.tolist()]
-            found += zip(orders, ids, strict=True)
+            found += zip(orders, part.roster.names(rows), strict=True)
         for late in state.tail:
             criterion = late.criterion
             if asked.admits(criterion) and criterion.holds(event, now=asked.now):

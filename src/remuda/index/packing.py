@@ -63,9 +63,11 @@ def _leaves(value: Any, name: str) -> Iterator[tuple[str, Any]]:
     if fields is not None:
         for field, _ in fields:
             yield from _leaves(getattr(value, field), f"{name}.{field}" if name else field)
+    elif isinstance(value, tuple) and all(isinstance(part, _PLAIN) for part in value):
+        yield name, list(value)
     elif isinstance(value, np.generic):
         yield name, value.item()
-    elif isinstance(value, np.ndarray | bool | int | float | str):
+    elif isinstance(value, (np.ndarray, *_PLAIN)):
         yield name, value
     else:
         raise NotPackable(f"{name} is a {type(value).__name__}")
@@ -81,7 +83,7 @@ def _made(kind: Any, header: Header, block: Any, name: str) -> Any:
         return kind(**parts)
     entry = header[name]
     if not isinstance(entry, dict):
-        return entry
+        return tuple(entry) if isinstance(entry, list) else entry
     shape = tuple(entry["shape"])
     n = int(np.prod(shape, dtype=np.int64))
     array = np.frombuffer(block, np.dtype(entry["dtype"]), n, entry["at"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import zlib
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,7 @@ from remuda.jit import kernel
 from remuda.language import json
 from remuda.language.criterion import FOREVER, Criterion
 
+_BATCH = 256  # criteria that are compressed together
 _REMEMBERED = 256  # sets of tags whose places are kept
 
 
@@ -34,19 +36,48 @@ class StoredIds(Sequence[str]):
 
 
 class StoredCriteria(Sequence[Criterion]):
-    """Criteria as JSON documents in an Arrow array; read where asked for."""
+    """Criteria as JSON documents in an Arrow file of small compressed batches; read when asked."""
 
-    def __init__(self, array: Any) -> None:
-        self.array = array
+    def __init__(self, data: memoryview, n: int) -> None:
+        self._file = pa.ipc.open_file(pa.py_buffer(data))
+        self._n = n
+        self._reading = threading.Lock()
+        self._last: tuple[int, Any] = (-1, None)
 
     def __len__(self) -> int:
-        return len(self.array)
+        return self._n
 
     def __getitem__(self, place: Any) -> Any:
-        return Criterion.from_json(self.array[place].as_py())
+        if not 0 <= place < self._n:
+            raise IndexError(place)
+        number, row = divmod(place, _BATCH)
+        return Criterion.from_json(self._batch(number)[row].as_py())
 
     def __iter__(self) -> Iterator[Criterion]:
-        return (Criterion.from_json(one) for one in self.array.to_pylist())
+        for number in range(self._file.num_record_batches):
+            yield from map(Criterion.from_json, self._batch(number).to_pylist())
+
+    def _batch(self, number: int) -> Any:
+        with self._reading:
+            if self._last[0] != number:
+                self._last = number, self._file.get_batch(number).column(0)
+            return self._last[1]
+
+    def documents(self) -> Any:
+        """All of them as one Arrow array."""
+        batches = [self._batch(i) for i in range(self._file.num_record_batches)]
+        return pa.concat_arrays([pa.array([], pa.large_binary()), *batches])
+
+
+def packed_documents(documents: Any) -> bytes:
+    """The Arrow file that StoredCriteria reads."""
+    sink = pa.BufferOutputStream()
+    table = pa.table({"json": documents})
+    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    with pa.ipc.new_file(sink, table.schema, options=options) as writer:
+        writer.write_table(table, max_chunksize=_BATCH)
+    found: bytes = sink.getvalue().to_pybytes()
+    return found
 
 
 class Tags:
@@ -118,10 +149,17 @@ class Roster:
             slot = (slot + 1) & (len(self.slots) - 1)
         return None
 
+    def names(self, places: Ints) -> list[str]:
+        """The ids at the places."""
+        if isinstance(self.ids, StoredIds):
+            found: list[str] = self.ids.array.take(pa.array(places)).to_pylist()
+            return found
+        return [self.ids[place] for place in places.tolist()]
+
     def documents(self) -> Any:
         """The criteria as an Arrow array of JSON documents."""
         if isinstance(self.criteria, StoredCriteria):
-            return self.criteria.array
+            return self.criteria.documents()
         documents = [json.encode(one.to_json()) for one in self.criteria]
         return pa.array(documents, pa.large_binary())
 

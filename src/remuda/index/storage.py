@@ -24,7 +24,7 @@ from remuda.errors import StorageError
 from remuda.index.directory import Reading, Writing, point
 from remuda.index.locking import Lock
 from remuda.index.packing import NotPackable, pack, unpack
-from remuda.index.roster import Roster, StoredCriteria, StoredIds, Tags
+from remuda.index.roster import Roster, StoredCriteria, StoredIds, Tags, packed_documents
 from remuda.index.segment import Lazy, Segment
 from remuda.index.state import Part, State
 from remuda.language import json
@@ -201,7 +201,7 @@ def write_segment(part: Part, matcher: str, path: Path) -> str:
     words = write_vocabulary(segment.words.vocabulary)
     writing.write("words.json", [json.encode(words)])
     writing.write("ids.arrow", [_arrow_bytes(roster.id_array())])
-    writing.write("criteria.arrow", [_arrow_bytes(roster.documents())])
+    writing.write("criteria.arrow", [packed_documents(roster.documents())])
     writing.write("tags.json", [json.encode(list(tags.names))])
     writing.finish({"matcher": matcher, "criteria": len(roster), "headers": headers})
     object.__setattr__(segment, "home", str((segments / name).resolve()))
@@ -222,7 +222,7 @@ def _load_segment(path: Path, matcher: str) -> Part:
     tags = Tags(json.decode(reading.map("tags.json")), places.tag_starts, places.tag_places)
     roster = Roster(
         StoredIds(_arrow_array(reading.map("ids.arrow"))),
-        StoredCriteria(_arrow_array(reading.map("criteria.arrow"))),
+        StoredCriteria(reading.map("criteria.arrow"), reading.facts["criteria"]),
         places.orders,
         places.ranks,
         places.slots,
