@@ -179,13 +179,10 @@ class Index:
             raise ValueError(f"a top of {n} makes no sense")
         state, asked, by_attribute = self._state, Asked.of(now, tags), attribute_weights(weights)
 
-        def best_of_part(part: Part, batch: EventBatch) -> Found:
-            hits = part.match(batch, asked)
-            found = Found(hits.starts, hits.rows, part.scores(batch, hits, by_attribute))
-            return found.best(n, part.roster.ranks[found.rows])
-
         names = Names(state)
-        found = self._ask(state, events, asked, best_of_part)
+        found = self._ask(
+            state, events, asked, lambda part, batch: part.best(batch, n, by_attribute, asked)
+        )
         if len(names.sequences) > 1:  # the best of all parts among the best of each
             found = found.best(n, names.ranks(found.rows))
         return Matches(found.starts, found.rows, names, state.orders(), found.scores)

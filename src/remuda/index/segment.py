@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from remuda.encoding.literals import Vocabulary
 from remuda.encoding.plan import Plan, plan
 from remuda.encoding.table import EventBatch
 from remuda.index.found import Found, only
+from remuda.index.ranking import RankingMatcher, bounds, settled
 from remuda.jit import kernel
 from remuda.matchers.contract import CnfMatcher, Hits, Matcher, cnf_matcher, conjunction_matcher
 from remuda.matchers.kernels.programs import lacking, score
@@ -64,9 +66,17 @@ class Segment:
         scalars: Collection[Attribute] = (),
     ) -> Segment:
         made, vocabulary = plan(expressions, prefer_cnf=matcher in _OWN_CNF, scalars=scalars)
+        return cls.over(made, vocabulary, matcher)
+
+    @classmethod
+    def over(cls, made: Plan, vocabulary: Vocabulary, matcher: str) -> Segment:
+        """What is planned, arranged by the matcher of that name."""
+        kind: Any = conjunction_matcher(matcher)
+        ranked = bounds(made) if hasattr(kind, "top") else None
+        given = () if ranked is None else (ranked,)
         return cls(
             made,
-            conjunction_matcher(matcher).build(made.conjunctions),
+            kind.build(made.conjunctions, *given),
             cnf_matcher(matcher).build(made.cnf),
             Lazy(lambda: vocabulary),
             frozen(made.conjunctions.dim_of_space()),
@@ -108,14 +118,61 @@ class Segment:
         """What the matchers take."""
         return self.matcher.nbytes + self.cnf.nbytes
 
+    def best(
+        self, events: EventBatch, n: int, weights: Mapping[Attribute, float], ranks: Ints
+    ) -> Found:
+        """The n best criteria of each event, best first, ties by their ranks."""
+        if (
+            len(getattr(self.matcher, "weights", ()))
+            and n > 0
+            and min(weights.values(), default=0) >= 0
+        ):
+            found = self._best_by_bounds(events, n, weights, ranks)
+            if found is not None:
+                return found
+        return self._best_of(self.match(events), events, n, weights, ranks)
+
+    def _best_by_bounds(
+        self, events: EventBatch, n: int, weights: Mapping[Attribute, float], ranks: Ints
+    ) -> Found | None:
+        """The same from the best clauses; None where too many are equally good."""
+        matcher = cast("RankingMatcher", self.matcher)
+        own = self._attribute_weights(weights)
+        of_dim = [
+            own[self.words.vocabulary.attributes.index(dimension.attribute)]
+            for dimension in self.words.vocabulary.dimensions
+        ]
+        of_space = np.array(of_dim)[self.dim_of_space[events.spaces]] if of_dim else np.empty(0)
+        for n_asked in (2 * n, 16 * n):
+            ranked = matcher.top(events, n_asked, of_space)
+            hits = self._owned(
+                Hits(ranked.starts, ranked.rows, ranked.candidates), self.plan.owners, events
+            )
+            found = self._best_of(hits, events, n, weights, ranks)
+            if settled(ranked, n_asked, found, n).all():
+                return found
+        return None
+
+    def _best_of(
+        self,
+        hits: Hits,
+        events: EventBatch,
+        n: int,
+        weights: Mapping[Attribute, float],
+        ranks: Ints,
+    ) -> Found:
+        found = Found(hits.starts, hits.rows, self.scores(events, hits, weights))
+        return found.best(n, ranks[found.rows])
+
+    def _attribute_weights(self, weights: Mapping[Attribute, float]) -> Floats:
+        attributes = self.words.vocabulary.attributes
+        return np.array([weights.get(attribute, 1.0) for attribute in attributes], np.float64)
+
     def scores(self, events: EventBatch, found: Hits, weights: Mapping[Attribute, float]) -> Floats:
         """The score of each criterion that was found, in the order of `found.rows`."""
-        by_attribute = [
-            weights.get(attribute, 1.0) for attribute in self.words.vocabulary.attributes
-        ]
         scores: Floats = _scores(
             found.starts, found.rows, events.starts, events.spaces, self.dim_of_space,
-            self.plan.conjunctions.n_dims, np.array(by_attribute, np.float64),
+            self.plan.conjunctions.n_dims, self._attribute_weights(weights),
             *self.plan.programs, *self.plan.conjunctions.predicates,
         )  # fmt: skip
         return scores

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from remuda.arrays import Bools, Floats, Ints, Longs, frozen
+from remuda.arrays import Bools, Ints, Longs, frozen
 from remuda.encoding.table import EventBatch
-from remuda.index.found import only
+from remuda.index.found import Found, only
 from remuda.index.roster import Roster, in_force
 from remuda.index.segment import Segment
 from remuda.language.criterion import Criterion
@@ -111,8 +111,16 @@ class Part:
         best = np.lexsort((self.roster.ranks[places], lacking))[:n]
         return list(zip(lacking[best].tolist(), places[best].tolist(), strict=True))
 
-    def scores(self, events: EventBatch, found: Hits, weights: Mapping[Attribute, float]) -> Floats:
-        return self.segment.scores(events, found, weights)
+    def best(
+        self, events: EventBatch, n: int, weights: Mapping[Attribute, float], asked: Asked
+    ) -> Found:
+        """The n best of each event."""
+        ranks = self.roster.ranks
+        if self.alive is None and asked.tags is None and not len(self.roster.terms):
+            return self.segment.best(events, n, weights, ranks)
+        hits = self.match(events, asked)
+        found = Found(hits.starts, hits.rows, self.segment.scores(events, hits, weights))
+        return found.best(n, ranks[found.rows])
 
 
 @dataclass(frozen=True, slots=True)
