@@ -11,7 +11,7 @@ from remuda.index.index import Index, load
 from remuda.index.segment import Segment
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
-from remuda.model.expressions import And
+from remuda.model.expressions import And, Or
 from strategies import count
 
 weights = st.sampled_from((0.0, 0.1, 0.2, 0.3, 1.0, 2.5, 1e9))
@@ -29,11 +29,19 @@ denied = st.builds(lambda value: ~attr("c").eq(value), st.integers(0, 2))
 conjunctions = st.lists(predicates | valued | denied, min_size=1, max_size=3).map(
     lambda parts: And(*parts)
 )
+alternatives = st.lists(conjunctions | predicates, min_size=1, max_size=3).map(
+    lambda parts: Or(*parts)
+)
 visits = st.fixed_dictionaries({}, optional={name: st.integers(0, 2) for name in "abc"})
 
 
 @settings(max_examples=count(150, 5_000))
-@given(st.lists(conjunctions, max_size=12), visits, st.integers(1, 3), st.sampled_from((0, 0.7, 3)))
+@given(
+    st.lists(conjunctions | alternatives, max_size=12),
+    visits,
+    st.integers(1, 3),
+    st.sampled_from((0, 0.7, 3)),
+)
 def test_the_best_by_bounds_are_the_best_by_score(parts, visit, n, weight) -> None:
     criteria = [Criterion(f"c{i}", one) for i, one in enumerate(parts)]
     index = Index.build(criteria, matcher="kindex")

@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from remuda.arrays import Bools, Floats, Ints, Longs
+from remuda.arrays import Bools, Floats, Ints, Longs, starts_of
 from remuda.encoding.plan import Plan
 from remuda.encoding.table import EventBatch
 from remuda.index.found import Found
@@ -32,16 +32,23 @@ class RankingMatcher(Protocol):
 def bounds(plan: Plan) -> Floats | None:
     """For each item of the plan's clauses the most that it scores for an owner, where known.
 
-    It is known if every criterion is a conjunction as written, and no weight is below zero.
+    It is known if every criterion's clauses are the conjunctions that were written (not fewer, for
+    one is within another, nor other ones), and no weight is below zero.
     """
-    programs = plan.programs
-    found = np.zeros(len(plan.conjunctions.clauses.items))
+    if plan.cnf.n_rows or plan.checked.any():
+        return None
+    programs, clauses = plan.programs, plan.conjunctions.clauses
+    criteria = np.where(plan.owners.items < 0, ~plan.owners.items, plan.owners.items)
+    order = np.argsort(criteria, kind="stable")
+    rows = np.repeat(np.arange(len(clauses.starts) - 1), np.diff(plan.owners.starts))
+    owned_starts = starts_of(np.bincount(criteria, minlength=plan.n_criteria))
+    found = np.zeros(len(clauses.items))
     known = _bounds(
-        *plan.conjunctions.clauses, *plan.owners, programs.starts, programs.codes,
+        owned_starts, rows[order], *clauses, programs.starts, programs.codes,
         programs.leaf_literal, programs.leaf_weight, programs.value_starts, programs.value_weight,
         found,
     )  # fmt: skip
-    return found if known and plan.cnf.n_rows == 0 and not plan.checked.any() else None
+    return found if known else None
 
 
 def settled(ranked: Ranked, n_asked: int, best: Found, n: int) -> Bools:
@@ -64,10 +71,10 @@ def _last(starts: Longs, scores: Floats, n: int) -> Floats:
 
 @kernel
 def _bounds(
+    owned_starts: Longs,
+    owned: Longs,
     clause_starts: Longs,
     items: Ints,
-    owner_starts: Longs,
-    owners: Ints,
     program_starts: Longs,
     codes: Ints,
     leaf_literal: Ints,
@@ -76,23 +83,74 @@ def _bounds(
     value_weight: Floats,
     found: Floats,
 ) -> bool:
-    for clause in range(len(clause_starts) - 1):
-        begin, end = clause_starts[clause], clause_starts[clause + 1]
-        for o in range(owner_starts[clause], owner_starts[clause + 1]):
-            owner = owners[o]
-            if owner < 0 or program_starts[owner + 1] - program_starts[owner] != end - begin + 1:
-                return False  # it has several clauses, or is more than a conjunction
-            for at in range(program_starts[owner], program_starts[owner + 1] - 1):
-                leaf = codes[at]
-                if leaf < 0:
+    """Each conjunction of each program, a leaf by itself being one, noted at its clause."""
+    leaves = np.empty(64, np.int32)
+    for criterion in range(len(owned_starts) - 1):
+        own = owned[owned_starts[criterion] : owned_starts[criterion + 1]]
+        end, n, n_groups = program_starts[criterion + 1], 0, 0
+        for at in range(program_starts[criterion], end):
+            code = codes[at]
+            if code >= 0:
+                if n == len(leaves):
+                    leaves = np.concatenate((leaves, leaves))
+                leaves[n] = code
+                n += 1
+                continue
+            n_parts, either = (-code - 1) >> 1, (-code - 1) & 1
+            if either and (at < end - 1 or n_parts != n_groups + n):
+                return False  # an Or in an And
+            if not either and (n_parts > n or (at == end - 1 and n_groups > 0)):
+                return False  # an And in an And
+            for i in range(n if either else 1):  # what is left are conjunctions of one each
+                first, last = (i, i + 1) if either else (n - n_parts, n)
+                if not _note(
+                    leaves[first:last], own, clause_starts, items,
+                    leaf_literal, leaf_weight, value_starts, value_weight, found,
+                ):  # fmt: skip
                     return False
-                most = leaf_weight[leaf]
-                for v in range(value_starts[leaf], value_starts[leaf + 1]):
-                    most = max(most, value_weight[v])
-                place = begin
-                while place < end and items[place] != leaf_literal[leaf]:
-                    place += 1
-                if place == end or most < 0:
-                    return False
-                found[place] = max(found[place], most)
+            n = 0 if either else n - n_parts
+            n_groups += 1
+        if n > 1 or (n == 1 and n_groups > 0):
+            return False
+        if n == 1 and not _note(
+            leaves[:1], own, clause_starts, items,
+            leaf_literal, leaf_weight, value_starts, value_weight, found,
+        ):  # fmt: skip
+            return False
     return True
+
+
+@kernel
+def _note(
+    leaves: Ints,
+    own: Longs,
+    clause_starts: Longs,
+    items: Ints,
+    leaf_literal: Ints,
+    leaf_weight: Floats,
+    value_starts: Ints,
+    value_weight: Floats,
+    found: Floats,
+) -> bool:
+    """Raise the bounds of the clause that has just these leaves; False where there is none."""
+    for clause in own:
+        begin, end = clause_starts[clause], clause_starts[clause + 1]
+        if end - begin != len(leaves):
+            continue
+        n_same = 0
+        for leaf in leaves:
+            for place in range(begin, end):
+                n_same += items[place] == leaf_literal[leaf]
+        if n_same < len(leaves):
+            continue
+        for leaf in leaves:
+            most = leaf_weight[leaf]
+            for v in range(value_starts[leaf], value_starts[leaf + 1]):
+                most = max(most, value_weight[v])
+            if most < 0:
+                return False
+            for place in range(begin, end):
+                if items[place] == leaf_literal[leaf]:
+                    found[place] = max(found[place], most)
+        return True
+    return False
