@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from remuda.encoding import arrow
 from remuda.encoding.encoder import Encoder
 from remuda.encoding.plan import plan
+from remuda.index.index import Index
+from remuda.language.criterion import Criterion
 from remuda.language.python import attr
 from strategies import NOW, count, expressions
 
@@ -94,3 +96,26 @@ def test_slices_and_chunks_are_read_where_they_are() -> None:
         found = arrow.encode(encoder, part, NOW)
         rows = part.to_pylist()
         assert np.array_equal(found.spaces, encoder.encode(rows, NOW).spaces)
+
+
+STRANGE = {
+    "a timestamp beyond Python's calendar": pa.array([10**18], pa.timestamp("us", "UTC")),
+    "a date beyond Python's calendar": pa.array([-800_000], pa.int32()).cast(pa.date32()),
+    "a map whose keys are numbers": pa.array([[(1, 2)]], pa.map_(pa.int64(), pa.int64())),
+}
+
+
+@pytest.mark.parametrize("column", STRANGE.values(), ids=list(STRANGE))
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_strange_value_is_present_and_satisfies_nothing(column, listed) -> None:
+    if listed:
+        column = pa.ListArray.from_arrays(pa.array([0, 1], pa.int32()), column)
+    exists, early, inside = attr("x").exists(), attr("x") < date(2024, 1, 1), attr("x.k").exists()
+    index = Index.build(map(Criterion, "abc", (exists, early, inside)))
+    assert index.match_many(pa.table({"x": column})).ids(0) == ["a"]
+
+
+def test_maps_in_lists_are_objects() -> None:
+    column = pa.array([[[("k", 1)]], [[("k", 2)]]], pa.list_(pa.map_(pa.string(), pa.int64())))
+    index = Index.build([Criterion("c", attr("x").isin({"k": 1}))])
+    assert index.count_many(pa.table({"x": column})).tolist() == [1, 0]

@@ -19,6 +19,8 @@ from remuda.model.values import Kind, tidy
 
 Array: TypeAlias = Any  # pyarrow has no types of its own
 
+_STRANGE = object()  # a value that is there, and satisfies nothing
+
 
 def encode(encoder: Encoder, table: pa.Table | pa.RecordBatch, now: int) -> EventBatch:
     """The rows as events: a column is an attribute, structs and maps are objects."""
@@ -85,6 +87,8 @@ def _walk(values: Array, steps: tuple[Step, ...]) -> Array | None:
                 return None
             values = pc.struct_field(values, name)
         elif pa.types.is_map(kind) and isinstance(name, str):
+            if not (pa.types.is_string(kind.key_type) or pa.types.is_large_string(kind.key_type)):
+                return None  # names are strings
             values = pc.map_lookup(values, pa.scalar(name, kind.key_type), "last")
         elif _is_list(kind) and isinstance(step, Index | Digits):
             at = step.at if isinstance(step, Index) else int(step.text)
@@ -147,7 +151,7 @@ def _is_list(kind: pa.DataType) -> bool:
 def _by_rows(columns: dict[str, Array], attribute: Attribute, n_rows: int) -> Array:
     """Paths beyond plain steps: the library reads each row as an object."""
     names = list(columns)
-    lists = [columns[name].to_pylist(maps_as_pydicts="lossy") for name in names]
+    lists = [_python(columns[name]) for name in names]
     rows = zip(*lists, strict=True)
     events = [dict(zip(names, row, strict=True)) for row in rows] if names else [{}] * n_rows
     return _Objects([attribute.resolve(event) for event in events])
@@ -183,8 +187,7 @@ def _spaces(encoder: AttributeEncoder, values: Array, now: int) -> Ragged:
     if plain is not None and _is_machine_number(values.type):
         return _of_numbers(plain, values)
     if pa.types.is_nested(values.type):
-        objects = values.to_pylist(maps_as_pydicts="lossy")
-        return _each(encoder, [tidy(value) for value in objects], now)
+        return _each(encoder, [tidy(value) for value in _python(values)], now)
     return _of_distinct(encoder, values, now)
 
 
@@ -208,8 +211,18 @@ def _codes(values: Array) -> tuple[NDArray[Any], list[Any]]:
 def _python(values: Array) -> list[Any]:
     if pa.types.is_timestamp(values.type) and values.type.unit == "ns":
         values = values.cast(pa.timestamp("us", values.type.tz), safe=False)
-    found: list[Any] = values.to_pylist()
+    try:
+        found: list[Any] = values.to_pylist(maps_as_pydicts="lossy")
+    except (OverflowError, ValueError):  # Python's calendar ends before Arrow's
+        return [_scalar(one) for one in values]
     return found
+
+
+def _scalar(one: Any) -> Any:
+    try:
+        return one.as_py(maps_as_pydicts="lossy")
+    except (OverflowError, ValueError):
+        return _STRANGE
 
 
 def _only_values(encoder: AttributeEncoder) -> list[tuple[int, ValueSpaces]] | None:
@@ -253,7 +266,7 @@ def _of_lists(encoder: AttributeEncoder, values: Array, now: int) -> Ragged:
     at = np.repeat(starts - whole.starts[:-1], lengths) + np.arange(whole.starts[-1])
     elements = values.values.take(pa.array(at))
     if pa.types.is_nested(elements.type):
-        return _each(encoder, [tidy(value) for value in values.to_pylist()], now)
+        return _each(encoder, [tidy(value) for value in _python(values)], now)
     codes, distinct = _codes(elements)
     bags = Ragged(whole.starts, codes.astype(np.int32))
     same, firsts = _alike(bags)
