@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from benchmarks import encoding, language, mustang, onedim
+from benchmarks import encoding, engine, language, mustang, onedim, ranking, spark
 from benchmarks.definitions import Experiment, Point, chosen, experiments
 from benchmarks.measure import Cost, WrongAnswer, measure, warm_up
 from benchmarks.report import keep, plot, show
@@ -25,6 +25,9 @@ _OTHERS = {
     "language": ("How fast are criteria read, and plain evaluations made?", language.main),
     "mustang": ("How many events a second on Mustang's own benchmark?", mustang.main),
     "onedim": ("The PS-Tree beside the Interval-Tree and the Segment-Tree.", onedim.main),
+    "ranking": ("What do the k-index's upper bounds save?", ranking.main),
+    "engine": ("Adds a second, alone and together, durable and not; opening.", engine.main),
+    "spark": ("Ours beside the ways a user would write it on Spark.", spark.main),
     "encoding": ("What does it cost to turn events into numbers?", encoding.main),
 }
 

@@ -1,5 +1,6 @@
 """Which of millions of Boolean expressions are true for an event?"""
 
+from remuda.engine.engine import Engine
 from remuda.errors import (
     CriterionNotFound,
     DuplicateCriterion,
@@ -15,6 +16,7 @@ from remuda.errors import (
 )
 from remuda.index.index import Index, load
 from remuda.index.matches import Match, Matches
+from remuda.index.nearest import Near
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
 from remuda.language.text import parse
@@ -26,6 +28,7 @@ __all__ = [
     "Criterion",
     "CriterionNotFound",
     "DuplicateCriterion",
+    "Engine",
     "ExpansionError",
     "Explanation",
     "Expression",
@@ -35,6 +38,7 @@ __all__ = [
     "InvalidCriterion",
     "Match",
     "Matches",
+    "Near",
     "NoMustangEquivalent",
     "NoSqlEquivalent",
     "Not",

@@ -6,7 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from remuda.index.index import Index
 from remuda.index.segment import Segment
+from remuda.language.criterion import Criterion
+from remuda.language.python import attr
 from strategies import NOW, count, events, expressions
 
 
@@ -27,3 +30,9 @@ def test_encoded_criteria_hold_exactly_where_they_should(matcher, criteria, batc
             for position, one in enumerate(criteria)
             if one.holds(event, now=NOW)
         ]
+
+
+def test_a_scalar_and_a_list_of_it_are_remembered_apart() -> None:
+    index = Index.build([Criterion("c", attr("c").divide(2).between(0, 2))])
+    for event in ({"c": 2.5}, {"c": [2.5]}, {"c": True}, {"c": [True]}):
+        assert (index.match(event) == ["c"]) is index["c"].holds(event)

@@ -16,13 +16,13 @@ from strategies import count
 
 weights = st.sampled_from((0.0, 0.1, 0.2, 0.3, 1.0, 2.5, 1e9))
 predicates = st.builds(
-    lambda name, value, weight: attr(name).eq(value).with_weight(weight),
+    lambda name, value, weight: attr(name).eq(value).weight(weight),
     st.sampled_from("abc"),
     st.integers(0, 2),
     weights,
 )
 valued = st.builds(
-    lambda weight: attr("a").isin(0, 1).with_weight({0: weight}),
+    lambda weight: attr("a").isin(0, 1).weight({0: weight}),
     weights,
 )
 denied = st.builds(lambda value: ~attr("c").eq(value), st.integers(0, 2))
@@ -56,8 +56,8 @@ def many() -> list[Criterion]:
     return [
         Criterion(
             f"c{i:04}",
-            attr("a").eq(int(rng.integers(0, 3))).with_weight(float(rng.random()))
-            & (attr("b") >= i).with_weight(float(rng.random())),
+            attr("a").eq(int(rng.integers(0, 3))).weight(float(rng.random()))
+            & (attr("b") >= i).weight(float(rng.random())),
         )
         for i in range(3000)
     ]

@@ -208,8 +208,8 @@ def test_reads_operation(source: Json, chain: tuple[Operation, ...]) -> None:
 PREDICATES: dict[str, tuple[Json, Predicate]] = {
     "weight by default": (written("a"), A),
     "null weight": (written("a", weight=None), A),
-    "weight of 0": (written("a", weight=0), A.with_weight(0)),
-    "decimal weight": (written("a", weight=2.5), A.with_weight(2.5)),
+    "weight of 0": (written("a", weight=0), A.weight(0)),
+    "decimal weight": (written("a", weight=2.5), A.weight(2.5)),
     "excluded": (written("a", type="EXCLUDED"), A.with_polarity(Polarity.EXCLUDED)),
     "strongly excluded": (
         written("a", type="STRONGLY_EXCLUDED"),
@@ -241,7 +241,7 @@ PREDICATES: dict[str, tuple[Json, Predicate]] = {
                 {"typedValue": {"date": "2024-02-29"}, "weight": 0.5},
             ],
         ),
-        attr("a").isin(1, date(2024, 2, 29)).with_weight({1: 3, date(2024, 2, 29): 0.5}),
+        attr("a").isin(1, date(2024, 2, 29)).weight({1: 3, date(2024, 2, 29): 0.5}),
     ),
 }
 
@@ -295,7 +295,7 @@ def test_reads_form(source: Json, expression: Expression) -> None:
 
 def test_reads_mappings_text_and_bytes_alike() -> None:
     source = dnf(written("a", weight=2), tags=["t", "u", "t"])
-    expected = Criterion("x", A.with_weight(2), frozenset({"t", "u"}))
+    expected = Criterion("x", A.weight(2), frozenset({"t", "u"}))
     text = json.dumps(source)
     sources: tuple[Any, ...] = (source, MappingProxyType(source), text, text.encode())
     assert [Criterion.from_json(one) for one in sources] == [expected] * 4
@@ -689,8 +689,8 @@ def test_writes_shape(expression: Expression, source: Json) -> None:
 LEAVES: dict[str, tuple[Predicate, Json]] = {
     "path": (attr("user.age").exists(), {"lhs": "$.user.age"}),
     "odd path": (attr("$['odd name'][0]").exists(), {"lhs": "$['odd name'][0]"}),
-    "decimal weight": (A.with_weight(2.5), {"weight": 2.5}),
-    "vast weight": (A.with_weight(1e300), {"weight": 1e300}),
+    "decimal weight": (A.weight(2.5), {"weight": 2.5}),
+    "vast weight": (A.weight(1e300), {"weight": 1e300}),
     "absent bounds": (attr("a").within(), {"detail": {"caveat": "RANGE"}}),
     "found anywhere": (
         attr("a").finds("b"),
@@ -746,7 +746,7 @@ LEAVES: dict[str, tuple[Predicate, Json]] = {
         },
     ),
     "weights of values": (
-        attr("a").isin(1, date(2024, 2, 29)).with_weight({1: 3, date(2024, 2, 29): 0.5}),
+        attr("a").isin(1, date(2024, 2, 29)).weight({1: 3, date(2024, 2, 29): 0.5}),
         {
             "valueWeights": [
                 {"value": 1, "weight": 3},
@@ -764,7 +764,7 @@ def test_writes_predicate(predicate: Predicate, expected: Json) -> None:
     assert {name: found[name] for name in expected} == expected
     again = only(json.dumps(source))
     assert again.value_weights == predicate.value_weights
-    assert (again.attribute, again.weight) == (predicate.attribute, predicate.weight)
+    assert (again.attribute, again.own_weight) == (predicate.attribute, predicate.own_weight)
 
 
 def test_writes_tags_in_order() -> None:
@@ -789,8 +789,8 @@ def test_refuses_to_write_what_json_cannot_say(value: Any) -> None:
 
 
 def test_keeps_the_order_of_sums() -> None:
-    huge, small = A.with_weight(1e16), B.with_weight(1.0)
-    minus = C.with_weight(-1e16)
+    huge, small = A.weight(1e16), B.weight(1.0)
+    minus = C.weight(-1e16)
     event = {"a": 1, "b": 1, "c": 1}
     for parts in ((huge, And(minus), small), (small, Or(huge), minus), (And(small, huge), minus)):
         criterion = Criterion("x", And(*parts))
@@ -833,10 +833,10 @@ def test_what_is_read_is_written_the_same_again(expression: Expression) -> None:
 
 FOR_MUSTANG: dict[str, tuple[Expression, str]] = {
     "strong negation": (A.strong(), "conjunctions[0].predicates[0].type"),
-    "decimal weight": (B & A.with_weight(0.5), "conjunctions[0].predicates[1].weight"),
-    "weight of 0": (A.with_weight(0), "conjunctions[0].predicates[0].weight"),
-    "vast weight": (A.with_weight(1e30), "conjunctions[0].predicates[0].weight"),
-    "weights of values": (A.with_weight({1: 3}), "conjunctions[0].predicates[0].valueWeights"),
+    "decimal weight": (B & A.weight(0.5), "conjunctions[0].predicates[1].weight"),
+    "weight of 0": (A.weight(0), "conjunctions[0].predicates[0].weight"),
+    "vast weight": (A.weight(1e30), "conjunctions[0].predicates[0].weight"),
+    "weights of values": (A.weight({1: 3}), "conjunctions[0].predicates[0].valueWeights"),
     "like": (attr("a").like("b%"), "conjunctions[0].predicates[0].detail.caveat"),
     "overlaps": (attr("a").overlaps(1), "conjunctions[0].predicates[0].detail.caveat"),
     "date": (attr("a").eq(date(2024, 2, 29)), "conjunctions[0].predicates[0].detail.typedValues"),

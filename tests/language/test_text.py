@@ -415,7 +415,7 @@ def test_what_is_written_reads_back_with_the_same_meaning(expression, several):
 def test_a_predicate_reads_back_as_itself(predicate):
     flipped = type(predicate.condition) in TWO_VALUED and predicate.polarity is Polarity.EXCLUDED
     expected = ~replace(predicate, condition=_other(predicate)) if flipped else predicate
-    assert parse(to_text(predicate)) == expected.with_weight(1)
+    assert parse(to_text(predicate)) == expected.weight(1)
 
 
 def _other(predicate: Predicate) -> Exists | Missing:

@@ -39,9 +39,9 @@ NEGATIONS = {
     "true becomes false": (Not(And()), Or()),
     "a strong denial was missing or there": (
         Not(strongly_not(a)),
-        Or(attr("a").missing().with_weight(0), a),
+        Or(attr("a").missing().weight(0), a),
     ),
-    "weights stay": (Not(Or(~a.with_weight(3), b)), And(a.with_weight(3), ~b)),
+    "weights stay": (Not(Or(~a.weight(3), b)), And(a.weight(3), ~b)),
 }
 
 
@@ -123,7 +123,7 @@ ROWS = {
         [(a, b), (c, d)],
     ),
     "a predicate twice": (And(a, b, a), [(a, b)], [(a,), (b,)]),
-    "weights make no other predicate": (And(a, a.with_weight(7)), [(a,)], [(a,)]),
+    "weights make no other predicate": (And(a, a.weight(7)), [(a,)], [(a,)]),
     "1 and 1.0 make no other predicate": (And(a, attr("a").eq(1.0)), [(a,)], [(a,)]),
     "a clause twice, in another order": (
         Or(And(a, b), And(b, a)),

@@ -86,7 +86,7 @@ SIMPLER = {
     "true in and": (And(p, And()), p),
     "false in and": (And(p, Or()), FALSE),
     "true in or": (Or(p, And()), TRUE),
-    "a part twice": (And(p, q, p.with_weight(5)), And(p, q)),
+    "a part twice": (And(p, q, p.weight(5)), And(p, q)),
     "not": (Not(And(p, Not(q))), Or(~p, q)),
     # contradictions and tautologies
     "asked and denied": (And(p, q, ~p), FALSE),

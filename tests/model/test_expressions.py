@@ -195,12 +195,12 @@ def score(expression: Expression, event: object, weights: dict[str, float]) -> f
 
 def points(predicate: Predicate, event: object) -> float:
     if not predicate.value_weights:
-        return predicate.weight
+        return predicate.own_weight
     value = predicate.value(predicate.attribute.resolve(event), NOW)
     elements = value if isinstance(value, list) else [value]
     by_value = {key(one): weight for one, weight in predicate.value_weights}
     matched = {key(one) for one in elements} & {key(one) for one in predicate.condition.values}
-    return max(by_value.get(one, predicate.weight) for one in matched)
+    return max(by_value.get(one, predicate.own_weight) for one in matched)
 
 
 @st.composite
@@ -213,7 +213,7 @@ def weighted_by_value(draw: st.DrawFn) -> Predicate:
         predicate.condition,
         predicate.operations,
         predicate.polarity,
-        predicate.weight,
+        predicate.own_weight,
         tuple(weights),
     )
 
@@ -232,23 +232,23 @@ def test_scores_are_those_of_the_definition(expression, event, weights):
 
 EVERYTHING = {"a": 1, "b": [1, 2], "c": 3}
 SCORES = {
-    "a weight": (a.eq(1).with_weight(3), 3.0),
+    "a weight": (a.eq(1).weight(3), 3.0),
     "no weight is 1": (a.eq(1), 1.0),
-    "0 stays 0": (a.eq(1).with_weight(0), 0.0),
-    "a denial scores 0": ((~a.eq(2)).with_weight(7), 0.0),
+    "0 stays 0": (a.eq(1).weight(0), 0.0),
+    "a denial scores 0": ((~a.eq(2)).weight(7), 0.0),
     "what does not hold has none": (a.eq(2), None),
-    "and sums": (a.eq(1).with_weight(3) & c.eq(3).with_weight(0.5) & ~a.eq(2), 3.5),
-    "or takes the largest": (a.eq(1).with_weight(3) | c.eq(3).with_weight(5) | a.eq(2), 5.0),
-    "also of negatives": (a.eq(1).with_weight(-3) | c.eq(3).with_weight(-5), -3.0),
+    "and sums": (a.eq(1).weight(3) & c.eq(3).weight(0.5) & ~a.eq(2), 3.5),
+    "or takes the largest": (a.eq(1).weight(3) | c.eq(3).weight(5) | a.eq(2), 5.0),
+    "also of negatives": (a.eq(1).weight(-3) | c.eq(3).weight(-5), -3.0),
     "nothing is true": (And(), 0.0),
     "or false": (Or(), None),
-    "under not, and becomes or": (~(~a.eq(1).with_weight(3) & ~c.eq(3).with_weight(5)), 5.0),
-    "under not, or becomes and": (~(~a.eq(1).with_weight(3) | ~c.eq(3).with_weight(5)), 8.0),
-    "a weight of the value": (a.isin(1, 2).with_weight({1: 4, 2: 9}), 4.0),
-    "the largest that matched": (b.isin(1, 2, 3).with_weight({1: 4, 2: 9, 3: 99}), 9.0),
-    "values without one have 1": (b.isin(1, 2).with_weight({1: 0.5}), 1.0),
+    "under not, and becomes or": (~(~a.eq(1).weight(3) & ~c.eq(3).weight(5)), 5.0),
+    "under not, or becomes and": (~(~a.eq(1).weight(3) | ~c.eq(3).weight(5)), 8.0),
+    "a weight of the value": (a.isin(1, 2).weight({1: 4, 2: 9}), 4.0),
+    "the largest that matched": (b.isin(1, 2, 3).weight({1: 4, 2: 9, 3: 99}), 9.0),
+    "values without one have 1": (b.isin(1, 2).weight({1: 0.5}), 1.0),
     "sums go from left to right": (
-        a.eq(1).with_weight(0.1) & c.eq(3).with_weight(0.2) & b.eq(1).with_weight(0.3),
+        a.eq(1).weight(0.1) & c.eq(3).weight(0.2) & b.eq(1).weight(0.3),
         0.1 + 0.2 + 0.3,
     ),
 }
@@ -265,13 +265,13 @@ def test_event_weights_belong_to_attributes_not_to_operations():
 
 
 BAD_WEIGHTS = {
-    "infinite": lambda: a.eq(1).with_weight(math.inf),
-    "not a number": lambda: a.eq(1).with_weight(math.nan),
-    "text": lambda: a.eq(1).with_weight("3"),
-    "a truth": lambda: a.eq(1).with_weight(True),
-    "for no value of the predicate": lambda: a.eq(1).with_weight({2: 3}),
-    "by value, of a range": lambda: (a > 1).with_weight({2: 3}),
-    "by value, of a set": lambda: a.overlaps(1).with_weight({1: 3}),
+    "infinite": lambda: a.eq(1).weight(math.inf),
+    "not a number": lambda: a.eq(1).weight(math.nan),
+    "text": lambda: a.eq(1).weight("3"),
+    "a truth": lambda: a.eq(1).weight(True),
+    "for no value of the predicate": lambda: a.eq(1).weight({2: 3}),
+    "by value, of a range": lambda: (a > 1).weight({2: 3}),
+    "by value, of a set": lambda: a.overlaps(1).weight({1: 3}),
     "of an event": lambda: a.eq(1).score({}, weights={"a": math.inf}),
 }
 

@@ -84,7 +84,7 @@ class AttributeEncoder:
         if kind is str or kind is int:
             key = raw
         elif kind is list:
-            key = (*map(type, raw), *raw)  # 1, 1.0 and True are three
+            key = (list, *map(type, raw), *raw)  # 1, 1.0 and True are three; [1.0] is another
         else:
             key = kind, raw
         try:

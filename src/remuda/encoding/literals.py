@@ -79,7 +79,7 @@ def splits(predicate: Predicate) -> bool:
 
 def split(predicate: Predicate) -> Expression:
     """The same as presence and a weak denial, neither of which scores."""
-    present = Predicate(predicate.attribute, Exists(), weight=0.0)
+    present = Predicate(predicate.attribute, Exists(), own_weight=0.0)
     return And(present, predicate.with_polarity(Polarity.EXCLUDED))
 
 

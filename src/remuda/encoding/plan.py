@@ -176,7 +176,7 @@ class _Planner:
     def _leaf(self, predicate: Predicate) -> int:
         literal = self.pool.add(predicate)
         asked = predicate.polarity is Polarity.INCLUDED
-        leaf_key = literal, predicate.weight if asked else 0.0, predicate.value_weights
+        leaf_key = literal, predicate.own_weight if asked else 0.0, predicate.value_weights
         leaf = self.leaves.setdefault(leaf_key, len(self.leaf_predicates))
         if leaf == len(self.leaf_predicates):
             self.leaf_predicates.append(predicate)
@@ -207,7 +207,9 @@ class _Planner:
             _value_spaces(vocabulary, literal, leaf)
             for literal, leaf in zip(self.leaf_literals, leaves, strict=True)
         ]
-        weights = [leaf.weight if leaf.polarity is Polarity.INCLUDED else 0.0 for leaf in leaves]
+        weights = [
+            leaf.own_weight if leaf.polarity is Polarity.INCLUDED else 0.0 for leaf in leaves
+        ]
         return frozen(
             Programs(
                 starts_of(self.code_counts),

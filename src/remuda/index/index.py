@@ -94,6 +94,11 @@ class Index:
         state = self._state
         return state.get(_found(state, id)).criterion
 
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The segments of this moment with their rosters, and the tail as one more."""
+        return self._parts(self._state)
+
     def add(self, criteria: Criterion | Iterable[Criterion]) -> None:
         """One criterion more, or many in one step; DuplicateCriterion if an id is taken."""
         found = _given(criteria)

@@ -147,9 +147,10 @@ def _pruned(path: Path, keep: int) -> list[str]:
     kept = {current, *[name for name in versions if name <= current][-keep:]}
     gone = [name for name in versions if name not in kept]
     needed = {entry["segment"] for name in kept for entry in read_version(path, name).segments}
-    for name in gone:
-        shutil.rmtree(path / "versions" / name)
-    for segment in (path / "segments").iterdir():
+    for version in (path / "versions").iterdir():
+        if version.name not in kept:  # an old one, or half of one that a crash left
+            shutil.rmtree(version)
+    for segment in (path / "segments").glob("*"):
         if segment.name not in needed:
             shutil.rmtree(segment)
     return gone

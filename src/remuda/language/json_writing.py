@@ -115,7 +115,7 @@ def predicate(predicate: Predicate) -> Json:
             "type": predicate.polarity.value,
             "lhs": path if path.startswith("$") else f"$.{path}",
             "detail": _detail(predicate.condition),
-            "weight": _weight(predicate.weight),
+            "weight": _weight(predicate.own_weight),
         }
         if predicate.value_weights:
             written["valueWeights"] = [_value_weight(*pair) for pair in predicate.value_weights]

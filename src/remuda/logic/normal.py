@@ -78,7 +78,7 @@ def _negated(predicate: Predicate) -> Expression:
     asked = predicate.with_polarity(Polarity.INCLUDED)
     if predicate.polarity is Polarity.EXCLUDED:
         return asked
-    return Or(Predicate(predicate.attribute, Missing(), weight=0.0), asked)
+    return Or(Predicate(predicate.attribute, Missing(), own_weight=0.0), asked)
 
 
 # A junction and its parts, not yet built, so that a chain of equal junctions is built once.

@@ -150,21 +150,21 @@ class Not(Expression):
 class Predicate(Expression):
     """One condition on one attribute after its pre-operations, perhaps denied, with a weight.
 
-    `value_weights` are the weights of single values; those not named there have `weight`.
+    `value_weights` are the weights of single values; those not named there have `own_weight`.
     """
 
     attribute: Attribute
     condition: Condition
     operations: tuple[Operation, ...] = ()
     polarity: Polarity = Polarity.INCLUDED
-    weight: float = 1.0
+    own_weight: float = 1.0
     value_weights: tuple[tuple[Any, float], ...] = ()
 
     def __post_init__(self) -> None:
         if self.polarity is Polarity.STRONGLY_EXCLUDED and type(self.condition) in TWO_VALUED:
             object.__setattr__(self, "polarity", Polarity.EXCLUDED)
-        if type(self.weight) is not float or not math.isfinite(self.weight):
-            object.__setattr__(self, "weight", _weight(self.weight))
+        if type(self.own_weight) is not float or not math.isfinite(self.own_weight):
+            object.__setattr__(self, "own_weight", _weight(self.own_weight))
         if self.value_weights:
             self._check_value_weights()
 
@@ -189,16 +189,16 @@ class Predicate(Expression):
     def points(self, value: Any) -> float:
         """What the condition scores on a value that satisfies it."""
         if not self.value_weights or not isinstance(self.condition, In):
-            return self.weight
+            return self.own_weight
         known = {key(one): weight for one, weight in self.value_weights}
         matched = set(map(key, value if isinstance(value, list) else (value,)))
-        return max(known.get(one, self.weight) for one in matched & self.condition.keys)
+        return max(known.get(one, self.own_weight) for one in matched & self.condition.keys)
 
-    def with_weight(self, weight: float | Mapping[Any, float]) -> Predicate:
+    def weight(self, weight: float | Mapping[Any, float]) -> Predicate:
         """The same predicate with a weight, or with weights of single values."""
         if isinstance(weight, Mapping):
             return replace(self, value_weights=tuple(weight.items()))
-        return replace(self, weight=weight, value_weights=())
+        return replace(self, own_weight=weight, value_weights=())
 
     def with_polarity(self, polarity: Polarity) -> Predicate:
         """The same predicate, asked for or denied."""

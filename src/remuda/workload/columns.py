@@ -174,7 +174,7 @@ def _predicate(columns: Columns, p: int) -> Predicate:
     predicate = Predicate(attribute, condition, polarity=polarity)
     if columns.weights is None or not isinstance(condition, In):
         return predicate
-    return predicate.with_weight(
+    return predicate.weight(
         {int(columns.lo[span]): float(columns.weights[span]) for span in spans}
     )
 

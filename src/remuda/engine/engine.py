@@ -1,0 +1,432 @@
+"""Engines: many indexes under their names, in memory or in a directory that outlives a crash."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+from msgspec import Raw
+
+from remuda.engine.changes import (
+    Change,
+    Delete,
+    Drop,
+    Made,
+    Put,
+    Replace,
+    criteria_in,
+    documents,
+    encode,
+    several,
+)
+from remuda.engine.home import Home, Names
+from remuda.engine.ratifying import Ratification, ratify
+from remuda.engine.similarity import Similarity, similarity
+from remuda.engine.snapshots import Snapshot, snapshot
+from remuda.engine.store import Slot, Store, opened
+from remuda.errors import (
+    CriterionNotFound,
+    DuplicateCriterion,
+    IndexExists,
+    IndexNotFound,
+    StorageError,
+)
+from remuda.index.index import Index, Now, Tags, Weights
+from remuda.index.matches import Match
+from remuda.index.nearest import Near
+from remuda.index.state import Asked
+from remuda.language import json
+from remuda.language.criterion import Criterion
+from remuda.model.explanations import Explanation
+
+T = TypeVar("T")
+
+Criteria = Criterion | Iterable[Criterion]
+
+LOG_LIMIT = 1 << 26  # bytes of log after which a checkpoint is made
+
+_logger = logging.getLogger("remuda.engine")
+
+
+class Engine:
+    """Named indexes. Many threads may search and change them.
+
+    With a path, a change is durable when the call returns; a search may see it a moment earlier.
+    One process at a time opens a directory to write. With `read_only`, others open what its
+    checkpoints have published, and `refresh` takes over what was published since: changes that
+    are only in the log are not seen.
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        matcher: str = "auto",
+        scalars: Iterable[str] = (),
+        read_only: bool = False,
+        log_limit: int = LOG_LIMIT,
+    ) -> None:
+        self._matcher, self._scalars = matcher, tuple(scalars)
+        self._new_index()  # the matcher and the attributes are looked at now, not with the first
+        self._slots: dict[str, Slot] = {}  # never changed, only followed by another
+        self._next_index, self._log_limit = 1, log_limit
+        self._naming = threading.Lock()  # taken before any slot's lock
+        self._checkpointing = threading.Lock()
+        self._background: threading.Thread | None = None
+        self._store: Store | None = None
+        self._home: Home | None = None  # only where it is read and not written
+        self._published: Names | None = None
+        if path is None:
+            if read_only:
+                raise ValueError("an engine in memory cannot be read-only: give a path")
+        elif read_only:
+            self._home = Home(Path(path))
+            self.refresh()
+        else:
+            self._store = Store(Path(path))
+            self._slots, self._next_index = self._store.slots, self._store.next_index
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._slots
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names())
+
+    def names(self) -> list[str]:
+        """The names of the indexes, in code-point order."""
+        return sorted(self._slots)
+
+    def add(self, name: str, criteria: Criteria) -> None:
+        """Add one criterion or many, all or none; makes the index if there is none.
+
+        DuplicateCriterion if an id is taken.
+        """
+        self._put(name, several(criteria), Index.add, _none_taken)
+
+    def update(self, name: str, criteria: Criteria) -> None:
+        """Put one criterion or many in the place of those with their ids, or add them."""
+        self._put(name, several(criteria), Index.update, _anything)
+
+    def delete(self, name: str, *ids: str) -> None:
+        """Delete criteria, all or none; CriterionNotFound if there is no such one."""
+        self._check_writable()
+        gone = list(dict.fromkeys(ids))
+        done = False
+        while not done:
+            slot = self._slot(name)
+            change = Delete(slot.number, gone)
+            done = self._change(name, slot, change, gone, _all_there, _remove)
+
+    def search(self, name: str, event: Any, *, tags: Tags = None, now: Now = None) -> list[str]:
+        """The ids of the criteria that the event satisfies, in insertion order."""
+        return self._slot(name).index.match(event, tags=tags, now=now)
+
+    def top(
+        self,
+        name: str,
+        event: Any,
+        n: int,
+        *,
+        weights: Weights = None,
+        tags: Tags = None,
+        now: Now = None,
+    ) -> list[Match]:
+        """The n best by score, ties by id in code-point order."""
+        return self._slot(name).index.top(event, n, weights=weights, tags=tags, now=now)
+
+    def nearest(
+        self, name: str, event: Any, n: int, *, tags: Tags = None, now: Now = None
+    ) -> list[Near]:
+        """The n criteria that the event fails by the fewest predicates, and those."""
+        return self._slot(name).index.nearest(event, n, tags=tags, now=now)
+
+    def explain(self, name: str, event: Any, id: str, *, now: Now = None) -> Explanation:
+        """Why the criterion holds for the event, or why not."""
+        return self._slot(name).index.explain(event, id, now=now)
+
+    def scan(self, name: str, event: Any, *, tags: Tags = None, now: Now = None) -> list[str]:
+        """What `search` finds, by plain evaluation of one criterion after the other."""
+        asked = Asked.of(now, tags)
+        return [
+            one.id
+            for one in self._slot(name).index
+            if asked.admits(one) and one.holds(event, now=asked.now)
+        ]
+
+    def replace(self, old: str, new: str) -> None:
+        """Give the index `new` the name `old`, in one step; what had that name is dropped.
+
+        Nothing changes if there is no index `new`; there need be none called `old`.
+        """
+        self._check_writable()
+        with self._naming, ExitStack() as locks:
+            slot = self._slot(new)
+            if old == new:
+                return
+            for one in (slot, self._slots.get(old)):
+                if one is not None:
+                    locks.enter_context(one.lock)
+            with self._logged(encode(Replace(old, new))) as position:
+                others = {name: one for name, one in self._slots.items() if name != new}
+                self._slots = others | {old: slot}
+        self._settle(position)
+
+    def drop(self, name: str) -> None:
+        """Remove an index with all its criteria."""
+        self._check_writable()
+        with self._naming, self._slot(name).lock, self._logged(encode(Drop(name))) as position:
+            self._slots = {other: one for other, one in self._slots.items() if other != name}
+        self._settle(position)
+
+    def export(self, name: str, *, mustang: bool = False) -> str:
+        """The criteria as a JSON array; with `mustang`, refuse what Mustang lacks."""
+        written = [one.to_json(mustang=mustang) for one in self._slot(name).index]
+        return json.encode(written).decode()
+
+    def load(self, name: str, text: str | bytes) -> None:
+        """Make an index of a JSON array of criteria, ours or Mustang's; the name must be free."""
+        self._check_writable()
+        if name in self._slots:
+            raise IndexExists(name)
+        found = several(criteria_in(text))
+        if not self._make(name, found, self._texts(found)):
+            raise IndexExists(name)
+
+    def snapshot(self, name: str) -> Snapshot:
+        """How large the index is: its dimensions, their spaces, its clusters."""
+        return snapshot(name, self._slot(name).index)
+
+    def ratify(
+        self,
+        name: str,
+        full: bool = True,
+        *,
+        seed: int = 0,
+        seconds: float | None = None,
+        events: Any = None,
+        now: Now = None,
+    ) -> Ratification:
+        """Compare the index with plain evaluation, on events made from it or on given ones."""
+        index = self._slot(name).index
+        return ratify(index, full=full, seed=seed, seconds=seconds, events=events, now=now)
+
+    def similarity(
+        self,
+        name: str,
+        criterion: Criterion,
+        *,
+        events: Any = None,
+        seed: int = 0,
+        n: int = 10,
+        now: Now = None,
+    ) -> Similarity:
+        """The n criteria of the index that resemble a candidate most."""
+        index = self._slot(name).index
+        return similarity(index, criterion, events=events, seed=seed, n=n, now=now)
+
+    def checkpoint(self) -> None:
+        """Save what has changed, so that opening has nothing to make good, and shorten the log.
+
+        It happens by itself when the log has grown, and on closing. Searches and changes go on.
+        """
+        self._check_writable()
+        store = self._store
+        if store is None:
+            return
+        with self._checkpointing:
+            if store.current():
+                return
+            store.log.rotate()
+            saved = [slot for slot in self._slots.values() if store.save(slot)]
+            with self._naming:
+                slots, position, next_index = self._slots, store.log.end, self._next_index
+            store.publish(slots, position, next_index)
+            store.clean(saved)
+
+    def refresh(self) -> bool:
+        """Take over what the writer's checkpoints have published since; whether there was any."""
+        home = self._home
+        if home is None:
+            raise StorageError("refresh", "only an engine that was opened read_only can refresh")
+        with self._naming:
+            while True:
+                names = home.read()
+                if names == self._published:
+                    return False
+                try:
+                    slots = self._read(home, names)
+                except StorageError:
+                    if home.read() == names:  # else a checkpoint has removed what we looked for
+                        raise
+                else:
+                    self._slots, self._published = slots, names
+                    return True
+
+    def close(self) -> None:
+        """Save what has changed and let another process write; without it nothing is lost."""
+        store = self._store
+        if store is None or store.log.closed:
+            return
+        if self._background is not None:
+            self._background.join()
+        try:
+            if not store.log.failed:
+                self.checkpoint()
+        finally:
+            store.close()
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _slot(self, name: str) -> Slot:
+        slot = self._slots.get(name)
+        if slot is None:
+            raise IndexNotFound(name)
+        return slot
+
+    def _new_index(self, criteria: Iterable[Criterion] = ()) -> Index:
+        return Index.build(criteria, matcher=self._matcher, scalars=self._scalars)
+
+    def _check_writable(self) -> None:
+        """Raise where nothing can be changed."""
+        if self._home is not None:
+            raise StorageError(str(self._home.path), "it was opened read_only: nothing can change")
+        if self._store is not None:
+            self._store.log.check()
+
+    def _texts(self, criteria: Iterable[Criterion]) -> list[Raw]:
+        """The criteria as the log has them."""
+        return documents(criteria) if self._store is not None else []
+
+    def _put(
+        self,
+        name: str,
+        criteria: Sequence[Criterion],
+        put: Callable[[Index, Sequence[Criterion]], None],
+        check: Callable[[Index, Sequence[Criterion]], None],
+    ) -> None:
+        self._check_writable()
+        texts = self._texts(criteria)
+        done = False
+        while not done:
+            slot = self._slots.get(name)
+            if slot is None:
+                done = self._make(name, criteria, texts)
+            else:
+                done = self._change(name, slot, Put(slot.number, texts), criteria, check, put)
+
+    def _make(self, name: str, criteria: Sequence[Criterion], texts: list[Raw]) -> bool:
+        """Make an index of the criteria; whether the name was free."""
+        if not isinstance(name, str) or not name:
+            raise ValueError(f"the name of an index is a string that is not empty, not {name!r}")
+        index = self._new_index(criteria)
+        made = Made(name, self._matcher, list(self._scalars))
+        with self._naming:
+            if name in self._slots:
+                return False
+            since = self._store.log.end if self._store is not None else 0
+            slot = Slot(index, self._next_index, since=since, changed=True)
+            with self._logged(encode(Put(slot.number, texts, made))) as position:
+                self._next_index += 1
+                self._slots = self._slots | {name: slot}
+        self._settle(position)
+        return True
+
+    def _change(
+        self,
+        name: str,
+        slot: Slot,
+        change: Change,
+        given: Sequence[T],
+        check: Callable[[Index, Sequence[T]], None],
+        apply: Callable[[Index, Sequence[T]], None],
+    ) -> bool:
+        """Log the change, then make it; whether the slot still had the name."""
+        body = encode(change) if self._store is not None else b""
+        with slot.lock:
+            if self._slots.get(name) is not slot:
+                return False
+            if self._store is None:
+                apply(slot.index, given)
+                return True
+            check(slot.index, given)  # what is in the log must not fail
+            with self._logged(body) as position:
+                slot.changed = True
+                apply(slot.index, given)
+        self._settle(position)
+        return True
+
+    @contextmanager
+    def _logged(self, body: bytes) -> Iterator[int]:
+        """Log a change, which is made inside; what stops it there (Ctrl-C) ends the writing."""
+        if self._store is None:
+            yield 0
+            return
+        try:
+            yield self._store.log.append(body)
+        except BaseException as error:
+            self._store.log.fail(error)
+            raise
+
+    def _settle(self, position: int) -> None:
+        """Wait until the log is durable up to the position; see to it that it stays short."""
+        if self._store is None:
+            return
+        self._store.log.wait(position)
+        if self._store.log.size > self._log_limit:
+            with self._naming:
+                if self._background is None or not self._background.is_alive():
+                    self._background = threading.Thread(target=self._tidy, daemon=True)
+                    self._background.start()
+
+    def _tidy(self) -> None:
+        """Make a checkpoint; where it fails, the log has everything, and the next may do better."""
+        try:
+            self.checkpoint()
+        except StorageError as error:
+            _logger.warning("a checkpoint failed, and the log grows on: %s", error)
+
+    def _read(self, home: Home, names: Names) -> dict[str, Slot]:
+        """The published indexes; those that we have are kept."""
+        known = {(slot.number, slot.version): slot for slot in self._slots.values()}
+        return {
+            name: known.get((entry.index, entry.version)) or opened(home, entry)
+            for name, entry in names.names.items()
+        }
+
+
+def _none_taken(index: Index, criteria: Sequence[Criterion]) -> None:
+    for one in criteria:
+        if one.id in index:
+            raise DuplicateCriterion(one.id)
+
+
+def _anything(index: Index, criteria: Sequence[Criterion]) -> None:
+    """An update is refused by no index."""
+
+
+def _all_there(index: Index, ids: Sequence[str]) -> None:
+    for one in ids:
+        if one not in index:
+            raise CriterionNotFound(one)
+
+
+def _remove(index: Index, ids: Sequence[str]) -> None:
+    index.remove(*ids)

@@ -1,0 +1,163 @@
+"""Values around a condition: some that satisfy it, some that narrowly do not."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from random import Random
+from typing import Any
+
+from remuda.engine.texts import text_for
+from remuda.model.conditions import (
+    Condition,
+    Contains,
+    Exists,
+    In,
+    Like,
+    Matches,
+    Missing,
+    Prefix,
+    Range,
+    Related,
+    Suffix,
+    Version,
+)
+
+# Of all types, and equal to nothing that a criterion is likely to ask for.
+STRANGE: tuple[Any, ...] = (
+    "", "~", 0, -7, 1.5, 2**53 + 1, True, False, math.nan, math.inf, Decimal("0.1"),
+    date(2001, 2, 3), datetime(2001, 2, 3, 4, 5, 6), {}, {"k": 1}, [None], [[1]], ["~", 0, None],
+)  # fmt: skip
+_OUTSIDER = "~outsider~"
+_TEXTS = 4  # drawn of each pattern
+_LAST_NUMBER = re.compile(r"\d+(?=\D*$)")
+
+
+def around(condition: Condition, rng: Random) -> list[Any]:
+    """Values on both sides of each border that the condition draws; which side, the caller looks.
+
+    A list stands for many values; one that is itself a value is an element here.
+    """
+    match condition:
+        case In(values=values):
+            return [near for value in values for near in _around_value(value)]
+        case Range():
+            return list(_around_range(condition))
+        case Matches(pattern):
+            return list(_around_pattern(pattern, rng))
+        case Like():
+            return list(_around_pattern(condition.regex, rng))
+        case Prefix(text) | Suffix(text) | Contains(text):
+            return [text, text + "x", "x" + text, f"x{text}y", text[:-1], text[1:], *_texts(text)]
+        case Version(base):
+            return list(_around_version(base))
+        case Related():
+            return list(_around_set([_element(value) for value in condition.values]))
+        case Exists() | Missing():
+            return ["~", None, [None]]
+
+
+def neighbours(value: Any) -> list[Any]:
+    """Values of the same kind as close to this one as they get, below and above."""
+    match value:
+        case bool():
+            return [not value]
+        case str():
+            return _texts(value)
+        case int():
+            whole = [value - 1, value + 1]
+            return [*whole, value + 0.5, float(value)] if abs(value) < 2**52 else whole
+        case float():
+            return [math.nextafter(value, -math.inf), math.nextafter(value, math.inf)]
+        case Decimal() if value.is_finite():
+            exponent = value.as_tuple().exponent
+            step = Decimal((0, (1,), exponent - 1 if isinstance(exponent, int) else 0))
+            return [value - step, value + step]
+        case datetime():
+            return _shifted(value, timedelta(microseconds=1))
+        case date():
+            return _shifted(value, timedelta(days=1))
+        case _:
+            return []
+
+
+def _around_value(value: Any) -> list[Any]:
+    if isinstance(value, list | tuple):
+        return [[list(value)], list(value), [[*value, None]]]
+    return [value, *neighbours(value)]
+
+
+def _around_range(condition: Range) -> Iterator[Any]:
+    lower, upper = condition.lower, condition.upper
+    for bound in (lower, upper):
+        if bound is not None:
+            yield from (bound, *neighbours(bound))
+    if lower is None and upper is None:
+        yield from (0, "0")
+    elif lower is not None and upper is not None:
+        yield from _between(lower, upper)
+    elif isinstance(lower or upper, int | float | Decimal):
+        yield from (-(10**9), 10**9)
+
+
+def _between(lower: Any, upper: Any) -> list[Any]:
+    if isinstance(lower, str):
+        return [lower + "m"]
+    try:
+        if isinstance(lower, int) and isinstance(upper, int):
+            return [(lower + upper) // 2]
+        if isinstance(lower, date):
+            return [lower + (upper - lower) / 2]
+        return [float(lower) + (float(upper) - float(lower)) / 2]
+    except (TypeError, OverflowError, ValueError):  # naive and aware, or beyond the floats
+        return []
+
+
+def _around_pattern(pattern: str, rng: Random) -> Iterator[str]:
+    for _ in range(_TEXTS):
+        text = text_for(pattern, rng)
+        yield text
+        yield from (text + "~", "~" + text, text[:-1], text.swapcase())
+    yield from (pattern, "")
+
+
+def _around_version(base: str) -> Iterator[str]:
+    yield base
+    for end in (".0", ".1", "-alpha", "-1", "-sp", ".0.0.1"):
+        yield base + end
+    yield _LAST_NUMBER.sub(lambda number: str(max(0, int(number[0][:18]) - 1)), base)
+    yield _LAST_NUMBER.sub(lambda number: str(int(number[0][:18]) + 1), base)
+    yield from ("", "0", "999999999", "~")
+
+
+def _around_set(values: list[Any]) -> Iterator[Any]:
+    yield from ([*values, _OUTSIDER], [_OUTSIDER], [None], _OUTSIDER)
+    if values:
+        yield values
+        yield from (values[:-1], values[1:], values[:1], [*values, values[0]], [*values, None])
+        yield from (values[0], [values[-1], _OUTSIDER], [*values[1:], _OUTSIDER])
+
+
+def _element(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _texts(text: str) -> list[str]:
+    found = [text + "\0", text.swapcase(), text[:-1]]
+    before = ord(text[-1]) - 1 if text else -1
+    if before >= 0 and not 0xD800 <= before <= 0xDFFF:  # no lone surrogate
+        found.append(text[:-1] + chr(before) + "\U0010ffff")
+    return found
+
+
+def _shifted(value: Any, step: timedelta) -> list[Any]:
+    found = []
+    for sign in (-1, 1):
+        try:
+            found.append(value + sign * step)
+        except OverflowError:  # the end of the calendar
+            continue
+    return found

@@ -1,0 +1,261 @@
+"""The log: what was acknowledged comes back; what a crash cut short does not; damage is named."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from remuda.engine import log as module
+from remuda.engine.log import Log, replay
+from remuda.errors import StorageError
+
+
+def contents(directory: Path, since: int = 0) -> tuple[list[bytes], int]:
+    found: list[bytes] = []
+    end = replay(directory, since, lambda _, body: found.append(bytes(body)))
+    return found, end
+
+
+def written(directory: Path, *bodies: bytes, end: int = 0) -> list[int]:
+    """Append and wait, one by one; the positions behind each."""
+    log = Log(directory, end)
+    positions = []
+    for body in bodies:
+        positions.append(log.append(body))
+        log.wait(positions[-1])
+    log.close()
+    return positions
+
+
+def only_file(directory: Path) -> Path:
+    (path,) = directory.glob("*.log")
+    return path
+
+
+BODIES = (b'{"a":1}', b"", b"x" * 5_000, '{"é":"日本"}'.encode())
+
+
+def test_records_come_back_in_order(tmp_path: Path) -> None:
+    positions = written(tmp_path, *BODIES)
+    assert contents(tmp_path) == (list(BODIES), positions[-1])
+
+
+def test_a_log_that_is_opened_again_goes_on(tmp_path: Path) -> None:
+    (end,) = written(tmp_path, b"first")
+    written(tmp_path, b"second", end=end)
+    assert contents(tmp_path)[0] == [b"first", b"second"]
+
+
+def test_where_there_is_no_log_there_is_nothing(tmp_path: Path) -> None:
+    assert contents(tmp_path / "log") == ([], 0)
+
+
+def test_a_torn_tail_is_cut_off_wherever_it_tore(tmp_path: Path) -> None:
+    *_, before, end = written(tmp_path, *BODIES)
+    path = only_file(tmp_path)
+    whole = path.read_bytes()
+    for size in range(before, end):
+        path.write_bytes(whole[:size])
+        assert contents(tmp_path) == (list(BODIES[:-1]), before)
+        written(tmp_path, b"next", end=before)
+        assert contents(tmp_path)[0] == [*BODIES[:-1], b"next"]
+
+
+def test_a_flipped_bit_is_named_with_its_place(tmp_path: Path) -> None:
+    first, second, _ = written(tmp_path, b"one", b"two", b"three")
+    path = only_file(tmp_path)
+    whole = path.read_bytes()
+    for at in range(first, second):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        with pytest.raises(StorageError, match=f"damaged at byte {first}:") as caught:
+            contents(tmp_path)
+        assert caught.value.path == str(path)
+
+
+def test_a_flipped_bit_in_the_last_record_looks_torn(tmp_path: Path) -> None:
+    first, _ = written(tmp_path, b"one", b"two")
+    path = only_file(tmp_path)
+    path.write_bytes(path.read_bytes()[:-1] + b"!")
+    assert contents(tmp_path) == ([b"one"], first)
+
+
+def test_records_that_no_one_was_told_of_may_be_torn_in_the_middle(tmp_path: Path) -> None:
+    # a power cut may keep the pages of a later record and lose those of an earlier one
+    log = Log(tmp_path, 0)
+    first = log.append(b"acknowledged")
+    log.wait(first)
+    log.append(b"lost")
+    log.append(b"kept in vain")
+    log.close()
+    path = only_file(tmp_path)
+    path.write_bytes(path.read_bytes().replace(b"lost", b"\0\0\0\0"))
+    assert contents(tmp_path) == ([b"acknowledged"], first)
+
+
+def test_files_follow_one_another(tmp_path: Path) -> None:
+    log = Log(tmp_path, 0)
+    for body in BODIES:
+        log.append(body)
+        log.rotate()
+    end = log.append(b"last")
+    log.wait(end)
+    assert contents(tmp_path) == ([*BODIES, b"last"], end)
+    log.forget(log.base)
+    assert contents(tmp_path, since=log.base) == ([b"last"], end)
+    log.close()
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_a_missing_file_is_noticed(tmp_path: Path, which: int) -> None:
+    log = Log(tmp_path, 0)
+    for body in (b"one", b"two"):
+        log.append(body)
+        log.rotate()
+    log.close()
+    sorted(tmp_path.glob("*.log"))[which].unlink()
+    with pytest.raises(StorageError, match="are missing"):
+        contents(tmp_path)
+
+
+def test_no_file_at_all_is_noticed(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="position 13 on are missing"):
+        contents(tmp_path, since=13)
+
+
+def test_a_torn_file_with_another_behind_it_is_damaged(tmp_path: Path) -> None:
+    log = Log(tmp_path, 0)
+    log.append(b"one")
+    path = log.path
+    log.rotate()
+    log.close()
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(StorageError, match="damaged") as caught:
+        contents(tmp_path)
+    assert caught.value.path == str(path)
+
+
+@pytest.mark.parametrize(
+    ("preface", "reason"),
+    [(b"remuda log 99\n", "format 99"), (b"remuda dog 1\n", "damaged at byte 0"), (b"", "byte 0")],
+)
+def test_another_preface_is_refused(tmp_path: Path, preface: bytes, reason: str) -> None:
+    written(tmp_path, b"one")
+    path = only_file(tmp_path)
+    path.write_bytes(preface)
+    with pytest.raises(StorageError, match=reason):
+        contents(tmp_path)
+
+
+def test_threads_share_the_syncing(tmp_path: Path, monkeypatch) -> None:
+    syncs = []
+
+    def slow(file: int) -> None:
+        syncs.append(file)
+        time.sleep(0.002)
+
+    log = Log(tmp_path, 0)
+    monkeypatch.setattr(module, "_flush", slow)
+
+    def work(number: int) -> None:
+        for i in range(50):
+            log.wait(log.append(b"%d %d" % (number, i)))
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    found, _ = contents(tmp_path)
+    assert sorted(found) == sorted(b"%d %d" % (n, i) for n in range(8) for i in range(50))
+    for number in range(8):  # each thread's in its order
+        own = [body for body in found if body.startswith(b"%d " % number)]
+        assert own == [b"%d %d" % (number, i) for i in range(50)]
+    assert len(syncs) < 400  # one each would be 400
+    log.close()
+
+
+def test_after_a_failed_sync_nothing_more_is_taken(tmp_path: Path, monkeypatch) -> None:
+    def broken(file: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    log = Log(tmp_path, 0)
+    monkeypatch.setattr(module, "_flush", broken)
+    with pytest.raises(StorageError, match="Input/output error"):
+        log.wait(log.append(b"one"))
+    monkeypatch.undo()
+    assert log.failed
+    for again in (lambda: log.append(b"two"), log.rotate, lambda: log.wait(log.end)):
+        with pytest.raises(StorageError, match="Input/output error") as caught:
+            again()
+        assert caught.value.path == str(log.path)
+    log.close()
+
+
+def test_who_waits_is_told_of_a_failed_sync(tmp_path: Path, monkeypatch) -> None:
+    failing, go_on = threading.Event(), threading.Event()
+
+    def broken(file: int) -> None:
+        failing.set()
+        go_on.wait(10)
+        raise OSError(28, "No space left on device")
+
+    log = Log(tmp_path, 0)
+    monkeypatch.setattr(module, "_flush", broken)
+    told: list[StorageError] = []
+
+    def work() -> None:
+        with pytest.raises(StorageError) as caught:
+            log.wait(log.append(b"one"))
+        told.append(caught.value)
+
+    threads = [threading.Thread(target=work) for _ in range(3)]
+    for one in threads:
+        one.start()
+    failing.wait(10)
+    go_on.set()
+    for one in threads:
+        one.join(10)
+    assert [one.reason.count("No space left") for one in told] == [1, 1, 1]
+    log.close()
+
+
+def test_ctrl_c_in_the_middle_of_a_record(tmp_path: Path, monkeypatch) -> None:
+    log = Log(tmp_path, 0)
+    first = log.append(b"one")
+    log.wait(first)
+    write = log._write
+
+    def interrupted(blocks: list[bytes]) -> None:
+        write([blocks[0][:5]])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(log, "_write", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        log.append(b"two")
+    monkeypatch.undo()
+    with pytest.raises(StorageError, match="KeyboardInterrupt"):
+        log.append(b"three")
+    log.close()
+    assert contents(tmp_path) == ([b"one"], first)
+
+
+def test_the_system_may_take_less_than_was_given(tmp_path: Path, monkeypatch) -> None:
+    write = module.os.pwritev
+
+    def sparing(file: int, blocks: list[memoryview], at: int) -> int:
+        return write(file, [blocks[0][:3]], at)
+
+    monkeypatch.setattr(module.os, "pwritev", sparing)
+    positions = written(tmp_path, *BODIES)
+    assert contents(tmp_path) == (list(BODIES), positions[-1])
+
+
+def test_a_closed_log_says_so(tmp_path: Path) -> None:
+    log = Log(tmp_path, 0)
+    log.close()
+    log.close()
+    with pytest.raises(StorageError, match="closed"):
+        log.append(b"one")
