@@ -2,63 +2,196 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
-from remuda.cli.demo import draw_day
-from remuda.index.index import Index
+from remuda.cli.day import draw_day
+from remuda.errors import RemudaError, StorageError
+from remuda.index.index import Index, load
+from remuda.language.criterion import Criterion
+from remuda.language.python import attr
 from remuda.spark.matching import match, top
 
 
 @pytest.fixture(scope="module")
 def day(tmp_path_factory: pytest.TempPathFactory):
     campaigns, visits = draw_day(np.random.default_rng(3), 200, 300)
+    visits = visits.append_column("key", pa.array(range(300)))
+    campaigns = [
+        replace(one, tags={"even"} if i % 2 == 0 else {"odd", "all"})
+        for i, one in enumerate(campaigns)
+    ]
     home = tmp_path_factory.mktemp("index")
     Index.build(campaigns).save(home)
     return campaigns, visits, home
 
 
-def test_ids_and_version_are_added_to_each_row(spark, day) -> None:
+@pytest.fixture(scope="module")
+def frame(spark, day):
+    return spark.createDataFrame(day[1]).repartition(3).cache()
+
+
+def test_ids_and_version_are_added_to_each_row(frame, day) -> None:
     campaigns, visits, home = day
     rows = visits.to_pylist()
-    frame = spark.createDataFrame(visits).repartition(3)
-    for row in match(frame, home).collect():
-        event = rows[row["user"]["id"]]
+    for row in frame.transform(match, home).collect():
+        event = rows[row["key"]]
         expected = sorted(one.id for one in campaigns if one.holds(event))
         assert sorted(row["matches"]) == expected
         assert row["index_version"] == "v000001"
 
 
-def test_exploded_there_is_one_row_a_match(spark, day) -> None:
+def test_exploded_there_is_one_row_a_match(frame, day) -> None:
     campaigns, visits, home = day
-    found = match(spark.createDataFrame(visits), home, explode=True)
-    pairs = {(row["user"]["id"], row["matches"]) for row in found.collect()}
+    found = match(frame, home, explode=True)
+    pairs = [(row["key"], row["matches"]) for row in found.collect()]
     rows = visits.to_pylist()
-    assert pairs == {
+    assert sorted(pairs) == sorted(
         (i, one.id) for i, event in enumerate(rows) for one in campaigns if one.holds(event)
-    }
+    )
 
 
-def test_the_best_come_first(spark, day) -> None:
+def test_the_best_come_first(frame, day) -> None:
     campaigns, visits, home = day
     rows = visits.to_pylist()
-    for row in top(spark.createDataFrame(visits), home, 3).collect():
-        event = rows[row["user"]["id"]]
-        scored = [(one.score(event), one.id) for one in campaigns]
+    weights = {"user.age": 0.5, "city": 2.0}
+    for row in top(frame, home, 3, weights=weights).collect():
+        event = rows[row["key"]]
+        scored = [(one.score(event, weights=weights), one.id) for one in campaigns]
         best = sorted((-score, name) for score, name in scored if score is not None)[:3]
         assert [(-pair["score"], pair["id"]) for pair in row["matches"]] == best
 
 
-def test_an_empty_table(spark, day) -> None:
-    _, visits, home = day
-    empty = spark.createDataFrame(visits).limit(0)
+def test_the_best_exploded(frame, day) -> None:
+    _, _, home = day
+    whole = [
+        (row["key"], *pair)
+        for row in top(frame, home, 2, column="best").collect()
+        for pair in row["best"]
+    ]
+    exploded = top(frame, home, 2, column="best", explode=True).select("key", "best.*")
+    assert sorted(map(tuple, exploded.collect())) == sorted(whole)
+
+
+def test_only_criteria_with_a_tag(frame, day) -> None:
+    campaigns, _, home = day
+    odd = {one.id for one in campaigns if "odd" in one.tags}
+    everything = {row["matches"] for row in match(frame, home, explode=True).collect()}
+    tagged = match(frame, home, explode=True, tags=["odd", "no such"])
+    assert {row["matches"] for row in tagged.collect()} == everything & odd
+    best = top(frame, home, 1, explode=True, tags=["odd"]).select("matches.id").collect()
+    assert {row["id"] for row in best} <= odd
+
+
+def test_tags_are_many(frame, day) -> None:
+    with pytest.raises(TypeError, match="tags are a set of strings"):
+        match(frame, day[2], tags="odd")
+
+
+def test_an_empty_table(frame, day) -> None:
+    home = day[2]
+    empty = frame.limit(0)
     assert match(empty, home).count() == 0
+    assert top(empty, home, 3, explode=True).count() == 0
 
 
-def test_where_there_is_no_index(spark, day, tmp_path: Path) -> None:
-    from remuda.errors import StorageError
+def test_an_empty_index(spark, tmp_path: Path) -> None:
+    Index().save(tmp_path)
+    assert [row["matches"] for row in match(spark.range(2), tmp_path).collect()] == [[], []]
+    assert [row["matches"] for row in top(spark.range(2), tmp_path, 3).collect()] == [[], []]
+    assert match(spark.range(2), tmp_path, explode=True).count() == 0
 
+
+def test_a_version_stays_until_another_is_asked_for(spark, tmp_path: Path) -> None:
+    index = Index.build([Criterion("one", attr("id").eq(1))])
+    old = index.save(tmp_path)
+    planned = match(spark.range(1, 2), tmp_path)
+    index.add(Criterion("two", attr("id").exists()))
+    new = index.save(tmp_path)
+    assert planned.collect() == match(spark.range(1, 2), tmp_path, version=old).collect()
+    (row,) = match(spark.range(1, 2), tmp_path).collect()
+    assert (sorted(row["matches"]), row["index_version"]) == (["one", "two"], new)
+
+
+def test_the_moment_is_that_of_the_call(spark, tmp_path: Path) -> None:
+    now = datetime.now(UTC)
+    until = Criterion("soon over", attr("id").exists(), valid_until=now + timedelta(seconds=2))
+    Index.build([until]).save(tmp_path)
+    planned = match(spark.range(1), tmp_path)
+    time.sleep(max(0.0, (now + timedelta(seconds=2.1) - datetime.now(UTC)).total_seconds()))
+    assert [row["matches"] for row in planned.collect()] == [["soon over"]]
+    assert [row["matches"] for row in match(spark.range(1), tmp_path).collect()] == [[]]
+    early = match(spark.range(1), tmp_path, now=now - timedelta(days=1))
+    assert [row["matches"] for row in early.collect()] == [["soon over"]]
+
+
+def test_rows_that_match_a_great_deal_go_in_small_portions(spark, tmp_path, monkeypatch) -> None:
+    """One row has more matches than are held at a time: the portions become single rows."""
+    from remuda.spark import asking
+
+    index = Index.build([Criterion(f"c{i}", attr("id") >= 0) for i in range(50)])
+    index.save(tmp_path)
+    monkeypatch.setattr(asking, "_HITS", 40)
+    monkeypatch.setattr(asking, "_FIRST", 3)
+    monkeypatch.setattr(asking, "_EXPLODED", 16)
+    question = asking.Question.of(spark.range(1), tmp_path, None, event=None, tags=None, now=None)
+    batch = spark.range(10).toArrow().combine_chunks().to_batches()[0]
+    found = list(asking.answers(question, [batch, batch], asking.Size(3)))
+    assert [one.rows.num_rows for one in found] == [3] + [1] * 17
+    pieces = [
+        piece.num_rows
+        for one in found
+        for piece in asking.laid_out(one, "v", ["id", "m", "v"], explode=True)
+    ]
+    assert sum(pieces) == 20 * 50
+    assert max(pieces) == 16
+
+
+def test_a_stream_has_the_moment_of_each_batch(spark, day, tmp_path: Path) -> None:
+    campaigns, visits, _ = day
+    home, source = tmp_path / "index", tmp_path / "visits"
+    source.mkdir()
+    pq.write_table(visits, source / "one.parquet")
+    since = Criterion("since", attr("user.id").exists(), valid_from=datetime(2020, 1, 1))
+    Index.build([*campaigns, since]).save(home)
+    stream = spark.readStream.schema(spark.read.parquet(str(source)).schema).parquet(str(source))
+    query = (
+        match(stream, home, explode=True)
+        .writeStream.format("memory")
+        .queryName("found")
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    expected = load(home).match_many(visits)
+    assert spark.table("found").count() == int(expected.offsets[-1])
+    assert spark.table("found").where("matches = 'since'").count() == 300
+    with pytest.raises(RemudaError, match="a stream is not split"):
+        match(stream, home, shards=2)
+
+
+def test_a_column_that_is_there_already(frame, day) -> None:
+    home = day[2]
+    with pytest.raises(RemudaError, match="has a column city already"):
+        match(frame, home, column="city")
+    with pytest.raises(RemudaError, match="has a column index_version already: rename or drop"):
+        match(match(frame, home), home, column="again")
+
+
+def test_where_there_is_no_index(frame, tmp_path: Path) -> None:
     with pytest.raises(StorageError, match="no index here"):
-        match(spark.createDataFrame(day[1]), tmp_path)
+        match(frame, tmp_path)
+
+
+def test_what_makes_no_sense(frame, day) -> None:
+    with pytest.raises(ValueError, match="a top of -1"):
+        top(frame, day[2], -1)
+    with pytest.raises(ValueError, match="at least one shard"):
+        match(frame, day[2], shards=0)

@@ -6,107 +6,95 @@ maps it, so nothing is shipped and every worker on a machine shares its pages.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from os import PathLike
+from typing import Literal
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql.types import ArrayType, DoubleType, StringType, StructField, StructType
 
-from remuda.index.index import Index, load
-from remuda.index.matches import Matches
-from remuda.index.storage import current_version
+from remuda.spark.asking import Question, Size, answers, laid_out, schema_of, with_moment
+from remuda.spark.sharded import SHARD_BYTES, fanned_out, groups
 
-MATCHES, VERSION = "matches", "index_version"
+MATCHES = "matches"
+
+Shards = int | Literal["auto"] | None
 
 
 def match(
     events: DataFrame,
-    index: str | Path,
+    index: str | PathLike[str],
     *,
     column: str = MATCHES,
     version: str | None = None,
     explode: bool = False,
+    tags: Iterable[str] | None = None,
+    event: str | None = None,
+    now: datetime | int | None = None,
+    shards: Shards = "auto",
+    shard_bytes: int = SHARD_BYTES,
 ) -> DataFrame:
     """Add the ids of the criteria that each row satisfies, and the version of the index.
 
-    With `explode`, one row a match and `column` is the id; rows without a match go.
+    The event is the whole row, or what the column `event` has: a struct, a map or a JSON text.
+    In the latter case a column `event_error` says why an event is not an object; such a row
+    stays, and matches what holds for nothing at all. With `explode`, one row a match and
+    `column` is the id; rows without a match go. With `tags`, only criteria that have any of them.
+
+    `version` is the newest when this is called; it is then the same for every task. So is `now`,
+    but for a stream it is the moment of each micro-batch, unless it is given.
+
+    An index of more than `shard_bytes` is split into groups of segments: every event goes to
+    every group, and a task opens one group only. `shards` sets how many groups there are; None
+    never splits, and reads nothing here if `version` is given. A stream is not split.
     """
-    pinned = version or current_version(Path(index))
-    kind = StringType() if explode else ArrayType(StringType(), containsNull=False)
-
-    def answer(found: Index, batch: pa.RecordBatch) -> pa.RecordBatch:
-        return _with_matches(batch, found.match_many(batch), pinned, column, explode=explode)
-
-    return _mapped(events, str(index), pinned, answer, StructField(column, kind))
+    question = Question.of(events, index, version, event=event, tags=tags, now=now)
+    return _answered(events, question, column, shards, shard_bytes, explode=explode)
 
 
 def top(
     events: DataFrame,
-    index: str | Path,
+    index: str | PathLike[str],
     n: int,
     *,
     column: str = MATCHES,
     version: str | None = None,
-    weights: dict[str, float] | None = None,
+    explode: bool = False,
+    weights: Mapping[str, float] | None = None,
+    tags: Iterable[str] | None = None,
+    event: str | None = None,
+    now: datetime | int | None = None,
+    shards: Shards = "auto",
+    shard_bytes: int = SHARD_BYTES,
 ) -> DataFrame:
-    """Add the n best criteria of each row, best first, as an array of id and score."""
-    pinned = version or current_version(Path(index))
-    kind = StructType([StructField("id", StringType()), StructField("score", DoubleType())])
+    """Add the n best criteria of each row, best first, each with its id and score.
 
-    def answer(found: Index, batch: pa.RecordBatch) -> pa.RecordBatch:
-        best = found.top_many(batch, n, weights=weights)
-        ids = best.to_arrow().column("ids").combine_chunks()
-        pairs = pa.StructArray.from_arrays(
-            [ids.values.cast(pa.string()), pa.array(best.scores)], ["id", "score"]
-        )
-        rows = pa.ListArray.from_arrays(ids.offsets.cast(pa.int32()), pairs)
-        return _with(batch, {column: rows, VERSION: _repeated(pinned, batch.num_rows)})
-
-    return _mapped(events, str(index), pinned, answer, StructField(column, ArrayType(kind)))
+    `weights` are those of attributes; all else is as in `match`.
+    """
+    question = Question.of(
+        events, index, version, event=event, tags=tags, now=now, n=n, weights=weights
+    )
+    return _answered(events, question, column, shards, shard_bytes, explode=explode)
 
 
-def _mapped(
+def _answered(
     events: DataFrame,
-    path: str,
-    version: str,
-    answer: Callable[[Index, pa.RecordBatch], pa.RecordBatch],
-    field: StructField,
+    question: Question,
+    column: str,
+    shards: Shards,
+    shard_bytes: int,
+    *,
+    explode: bool,
 ) -> DataFrame:
-    schema = StructType([*events.schema.fields, field, StructField(VERSION, StringType())])
+    schema = schema_of(events, question, column, explode=explode)
+    split = groups(question, shards, shard_bytes, streaming=events.isStreaming)
+    if len(split) > 1:
+        return fanned_out(events, question, split, schema, explode=explode)
+    names = schema.names
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        found = opened(path, version)
-        for batch in batches:
-            yield answer(found, batch)
+        for answer in answers(question, batches, Size()):
+            yield from laid_out(answer, question.version, names, explode=explode)
 
-    return events.mapInArrow(work, schema)
-
-
-@lru_cache(maxsize=8)
-def opened(path: str, version: str) -> Index:
-    """The index, opened once in each worker."""
-    return load(path, version=version)
-
-
-def _with_matches(
-    batch: pa.RecordBatch, found: Matches, version: str, column: str, *, explode: bool
-) -> pa.RecordBatch:
-    ids = found.to_arrow().column("ids").combine_chunks()
-    names = ids.values.cast(pa.string())
-    if explode:
-        taken = batch.take(pa.compute.list_parent_indices(ids))
-        return _with(taken, {column: names, VERSION: _repeated(version, taken.num_rows)})
-    rows = pa.ListArray.from_arrays(ids.offsets.cast(pa.int32()), names)
-    return _with(batch, {column: rows, VERSION: _repeated(version, batch.num_rows)})
-
-
-def _with(batch: pa.RecordBatch, columns: dict[str, Any]) -> pa.RecordBatch:
-    names = [*batch.schema.names, *columns]
-    return pa.RecordBatch.from_arrays([*batch.columns, *columns.values()], names)
-
-
-def _repeated(text: str, n: int) -> pa.Array:
-    return pa.array([text] * n, pa.string())
+    return with_moment(events, question).mapInArrow(work, schema)

@@ -1,0 +1,78 @@
+"""SQL functions: `SELECT *, remuda_match('ads', struct(*)) FROM visits`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from datetime import datetime
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import SparkSession
+from pyspark.sql.pandas.functions import arrow_udf
+
+from remuda.errors import IndexNotFound
+from remuda.index.storage import current_version
+from remuda.spark.asking import Array, Question, looked_at, opened
+from remuda.spark.events import read
+
+MATCH, TOP = "remuda_match", "remuda_top"
+
+Known = Mapping[str, tuple[str, str]]  # paths and versions by name
+
+
+def register(spark: SparkSession, indexes: Mapping[str, str | PathLike[str]]) -> dict[str, str]:
+    """Make SQL functions over indexes under names; gives the version of each.
+
+    `remuda_match(name, event)` is an array of ids and `remuda_top(name, event, n)` one of ids and
+    scores. The event is a struct, a map or a JSON text. The versions are the newest when this is
+    called: call it again for newer ones. The moment for what needs a clock is that of the worker;
+    with `now => current_timestamp()` it is that of the query.
+    """
+    paths = {name: os.path.abspath(path) for name, path in indexes.items()}  # noqa: PTH100
+    versions = {name: current_version(Path(path)) for name, path in paths.items()}
+    known = {name: (paths[name], versions[name]) for name in paths}
+
+    # Spark warns where the kind of function is given, and its types ask for it
+    matched = arrow_udf(  # type: ignore[call-overload]
+        lambda name, event, now=None: _answered(known, event, {"name": name, "now": now}),
+        "array<string>",
+    )
+    best = arrow_udf(  # type: ignore[call-overload]
+        lambda name, event, n, now=None: _answered(
+            known, event, {"name": name, "n": n.fill_null(-1), "now": now}
+        ),
+        "array<struct<id: string, score: double>>",
+    )
+    spark.udf.register(MATCH, matched)
+    spark.udf.register(TOP, best)
+    return versions
+
+
+def _answered(known: Known, events: Array, arguments: dict[str, Array | None]) -> Array:
+    """The answers, row by row; the arguments beside the event mostly are the same for all."""
+    given = {name: column.to_pylist() for name, column in arguments.items() if column is not None}
+    asked: dict[Any, list[int]] = {}
+    for row, key in enumerate(zip(*given.values(), strict=True)):
+        asked.setdefault(key, []).append(row)
+    if len(asked) == 1:
+        return _answer(known, events, **dict(zip(given, *asked, strict=True)))
+    answers = [
+        _answer(known, events.take(pa.array(rows)), **dict(zip(given, key, strict=True)))
+        for key, rows in asked.items()
+    ]
+    order = np.argsort(np.concatenate(list(asked.values())))
+    return pa.concat_arrays(answers).take(pa.array(order))
+
+
+def _answer(
+    known: Known, events: Array, name: str, n: int | None = None, now: datetime | None = None
+) -> Array:
+    if name not in known:
+        raise IndexNotFound(name)
+    path, version = known[name]
+    found = read(events, looked_at(path, version)).events
+    return Question(path, version, n=n).ask(opened(path, version), found, now)

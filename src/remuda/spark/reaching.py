@@ -1,0 +1,169 @@
+"""Reach: how many events, and how many different users, each criterion holds for.
+
+Workers count, so no match ever leaves them. For users, the rows of one come together, and each
+worker needs to know no more than the user it is at; or a sketch of Spark's estimates them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.types import ArrayType, MapType, StructType
+
+from remuda.arrays import Longs
+from remuda.errors import RemudaError
+from remuda.index.matches import Matches
+from remuda.spark.asking import USER, Batch, Question, Size, opened, portions
+
+_COUNTED = "position long, events long, users long"
+_PAIRS = "position long, events long, user long"
+
+
+def reach(
+    events: DataFrame,
+    index: str | PathLike[str],
+    *,
+    user: str | None = None,
+    approximate: bool = False,
+    tags: Iterable[str] | None = None,
+    event: str | None = None,
+    version: str | None = None,
+    now: datetime | int | None = None,
+) -> DataFrame:
+    """A row for each criterion: its `id`, and the number of `events` that it holds for.
+
+    With `user`, a column or a field in one, also the number of different `users` among them, null
+    not being one: exact, which sorts the events by user, or `approximate`, within some 5 %.
+    Criteria that reach nobody are there with 0. All else is as in `match`.
+    """
+    if events.isStreaming:
+        raise RemudaError("a stream has no end to count to: use reach on its micro-batches")
+    if approximate and user is None:
+        raise ValueError("only users are approximated: say which column has them")
+    question = Question.of(events, index, version, event=event, tags=tags, now=now)
+    if user is None:
+        counted = events.mapInArrow(_counting(question), _COUNTED)
+    elif approximate:
+        counted = _with_user(events, user, hashed=True).mapInArrow(_pairing(question), _PAIRS)
+    else:
+        sorted_ = _with_user(events, user).repartition(USER).sortWithinPartitions(USER)
+        counted = sorted_.mapInArrow(_counting(question), _COUNTED)
+    wanted = {"events": sf.sum("events")}
+    if user is not None:
+        wanted["users"] = sf.approx_count_distinct("user") if approximate else sf.sum("users")
+    totals = counted.groupBy("position").agg(*[one.alias(name) for name, one in wanted.items()])
+    listed = events.sparkSession.range(1).mapInArrow(_listing(question), "position long, id string")
+    columns = [sf.coalesce(sf.col(name), sf.lit(0)).alias(name) for name in wanted]
+    return listed.join(totals, "position", "left").select("id", *columns)
+
+
+def _with_user(events: DataFrame, user: str, *, hashed: bool = False) -> DataFrame:
+    """The events with one more column, the user, or a number that stands for it."""
+    who: Column = sf.col(user)
+    kind = events.select(who).schema.fields[0].dataType
+    if isinstance(kind, ArrayType | MapType | StructType):
+        raise RemudaError(f"a user is one value, and {user} is of type {kind.simpleString()}")
+    if hashed:
+        who = sf.when(who.isNotNull(), sf.xxhash64(who))
+    return events.withColumn(USER, who)
+
+
+def _listing(question: Question) -> Any:
+    """Who is at which position of the index."""
+
+    def work(batches: Iterable[Batch]) -> Iterator[Batch]:
+        start = 0
+        for part in opened(question.path, question.version)._state.parts if any(batches) else ():
+            places = part.places()
+            if question.tags is not None:
+                places = np.intersect1d(places, part.roster.tags.of_any(question.tags))
+            ids = part.roster.id_array().take(pa.array(places)).cast(pa.string())
+            yield _batch(position=places + start, id=ids)
+            start += len(part.roster)
+
+    return work
+
+
+def _counting(question: Question) -> Any:
+    """How many events and users each position of the index has in the rows of a task."""
+
+    def work(batches: Iterable[Batch]) -> Iterator[Batch]:
+        events = users = np.zeros(0, np.int64)
+        last = _Last()
+        for found, who in _found(question, batches):
+            if not len(events):
+                events, users = np.zeros((2, len(found.names)), np.int64)
+            events += np.bincount(found.positions, minlength=len(events))
+            if who is not None:
+                users += np.bincount(last.new(found, who), minlength=len(users))
+        positions = np.flatnonzero(events)
+        yield _batch(position=positions, events=events[positions], users=users[positions])
+
+    return work
+
+
+class _Last:
+    """The user of the last row, and the positions that hold for it."""
+
+    def __init__(self) -> None:
+        self.user: Any = pa.scalar(None)
+        self.positions: Longs = np.empty(0, np.int64)
+
+    def new(self, found: Matches, who: Any) -> Longs:
+        """The position of each pair of position and user that was not seen before."""
+        if not len(found):
+            return np.empty(0, np.int64)
+        codes = who.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        runs = np.concatenate([[0], np.cumsum(np.diff(codes) != 0)])
+        of_match = np.repeat(runs, found.counts())
+        width = len(found.names)
+        pairs = np.unique(of_match * width + found.positions)
+        positions, run = pairs % width, pairs // width
+        fresh = codes[np.searchsorted(runs, run)] >= 0
+        if who[0].equals(self.user):
+            fresh &= (run > 0) | ~np.isin(positions, self.positions)
+        else:
+            self.positions = np.empty(0, np.int64)
+        mine = positions[run == runs[-1]]
+        self.positions = np.union1d(self.positions, mine) if runs[-1] == 0 else mine
+        self.user = who[-1]
+        found_new: Longs = positions[fresh]
+        return found_new
+
+
+def _pairing(question: Question) -> Any:
+    """The pairs of position and user in the rows, and of how many events each is."""
+
+    def work(batches: Iterable[Batch]) -> Iterator[Batch]:
+        for found, who in _found(question, batches):
+            codes = who.dictionary_encode()
+            of_row = codes.indices.fill_null(-1).to_numpy(zero_copy_only=False) + 1
+            width = len(codes.dictionary) + 1
+            of_match = np.repeat(of_row, found.counts())
+            pairs, counts = np.unique(
+                found.positions.astype(np.int64) * width + of_match, return_counts=True
+            )
+            users = codes.dictionary.take(pa.array(pairs % width - 1, mask=pairs % width == 0))
+            yield _batch(position=pairs // width, events=counts, user=users)
+
+    return work
+
+
+def _found(question: Question, batches: Iterable[Batch]) -> Iterator[tuple[Matches, Any]]:
+    """What some rows match, and their users, where there are any."""
+    index, size = opened(question.path, question.version), Size()
+    for portion in portions(question, batches, size):
+        found = index.match_many(portion.events, tags=question.tags, now=portion.now)
+        size.learn(portion.rows.num_rows, len(found.positions))
+        yield found, portion.users
+
+
+def _batch(**columns: Any) -> Batch:
+    return pa.RecordBatch.from_pydict({name: pa.array(one) for name, one in columns.items()})

@@ -1,0 +1,124 @@
+"""Criteria from rows: JSON text, or a mapping with columns id and expression; without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from remuda.errors import InvalidCriterion, ParseError
+from remuda.language.criterion import Criterion
+from remuda.language.moments import read_timestamp
+from remuda.language.text import parse
+from remuda.model.attributes import Attribute
+from remuda.model.expressions import And, Expression, Not, Or, Predicate, fold
+
+_SWITCHES = {"true": True, "false": False}
+
+
+def criterion_of(source: bytes | Mapping[str, Any]) -> Criterion:
+    """The criterion that a row is; InvalidCriterion says what is wrong with it."""
+    row: Any = source
+    if isinstance(source, bytes):
+        source = row = source.rstrip(b"\r\n")
+        if b'"expression"' in source:
+            with suppress(msgspec.DecodeError, UnicodeError, RecursionError):
+                row = msgspec.json.decode(source)
+    if isinstance(row, Mapping) and "expression" in row and "form" not in row:
+        return _tabular(row)
+    return Criterion.from_json(source)
+
+
+def _tabular(row: Mapping[str, Any]) -> Criterion:
+    """A row with columns id and expression, perhaps tags, weights and a term."""
+    if row.get("id") is None:
+        raise InvalidCriterion("the column id is empty", "id")
+    name = str(row["id"])
+    known = {"id", "expression", "tags", "weights", "enabled", "valid_from", "valid_until"}
+    unknown = sorted(str(column) for column in row if column not in known)
+    if unknown:
+        raise InvalidCriterion(f"the column {unknown[0]!r} is not known", unknown[0], name)
+    try:
+        return Criterion(
+            name,
+            _weighted(_parsed(row["expression"]), row.get("weights")),
+            _tags(row.get("tags")),
+            _switch(row.get("enabled")),
+            _moment("valid_from", row.get("valid_from")),
+            _moment("valid_until", row.get("valid_until")),
+        )
+    except InvalidCriterion as error:
+        raise error.inside("", name) from None
+
+
+def _parsed(text: Any) -> Expression:
+    if text is not None and not isinstance(text, str):
+        raise InvalidCriterion(f"an expression is text, not {text!r}", "expression")
+    try:
+        return parse(text or "")
+    except ParseError as error:
+        place = f"expression, column {error.column + 1}"
+        raise InvalidCriterion(str(error), place) from None
+
+
+def _tags(tags: Any) -> frozenset[str]:
+    """An array of tags, or text with commas between them."""
+    if isinstance(tags, str):
+        return frozenset(filter(None, map(str.strip, tags.split(","))))
+    if tags is not None and not isinstance(tags, Sequence):
+        raise InvalidCriterion(f"tags are a list, or text with commas, not {tags!r}", "tags")
+    return frozenset(tags or ())
+
+
+def _weighted(expression: Expression, weights: Any) -> Expression:
+    """The expression with a weight for each predicate on the attributes that are named."""
+    if isinstance(weights, str) and weights.strip():
+        try:
+            weights = msgspec.json.decode(weights)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise InvalidCriterion(f"this is not JSON: {error}", "weights") from None
+    if weights is None or weights == "":
+        return expression
+    if not isinstance(weights, Mapping):
+        raise InvalidCriterion(f"weights are an object, not {weights!r}", "weights")
+    wanted = {Attribute.parse(path): weight for path, weight in weights.items()}
+    met: set[Attribute] = set()
+
+    def visit(node: Expression, parts: Sequence[Expression]) -> Expression:
+        if isinstance(node, Predicate):
+            if node.attribute not in wanted:
+                return node
+            met.add(node.attribute)
+            try:
+                return node.weight(wanted[node.attribute])
+            except InvalidCriterion as error:
+                raise error.inside(f"weights.{node.attribute}") from None
+        if isinstance(node, Not):
+            return Not(parts[0])
+        return And(*parts) if isinstance(node, And) else Or(*parts)
+
+    found = fold(expression, visit)
+    for attribute in wanted.keys() - met:
+        raise InvalidCriterion("no predicate is on this attribute", f"weights.{attribute}")
+    return found
+
+
+def _switch(enabled: Any) -> bool:
+    if enabled is None or enabled == "":
+        return True
+    found = _SWITCHES.get(enabled.strip().lower()) if isinstance(enabled, str) else enabled
+    if not isinstance(found, bool):
+        raise InvalidCriterion(f"this is true or false, not {enabled!r}", "enabled")
+    return found
+
+
+def _moment(name: str, moment: Any) -> datetime | None:
+    if moment is None or moment == "":
+        return None
+    found = read_timestamp(moment) if isinstance(moment, str) else moment
+    if found is None:
+        raise InvalidCriterion(f"this is no timestamp: {moment!r}", name)
+    return found  # Criterion refuses what is no datetime

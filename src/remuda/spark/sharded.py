@@ -1,0 +1,178 @@
+"""Indexes larger than a worker's memory: groups of segments, each opened by tasks of its own.
+
+Every event goes to every group, and the answers come together again under a number that the row
+was given. One copy of the row is kept; the others are dropped as soon as they are answered.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.types import (
+    ArrayType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from remuda.errors import RemudaError
+from remuda.index.storage import read_version
+from remuda.spark.asking import Answer, Array, Batch, Question, Size, answers, laid_out
+
+SHARD_BYTES = 8 << 30  # of the index; what a machine's memory should hold
+_ROW, _GROUP, _COPY, _FOUND, _ERROR = "row", "group", "copy", "found", "error"
+
+Groups = tuple[tuple[str, ...], ...]
+
+
+def groups(
+    question: Question, shards: int | Literal["auto"] | None, shard_bytes: int, *, streaming: bool
+) -> Groups:
+    """The segments in groups of like size; none where the index is not to be split."""
+    if isinstance(shards, int) and shards < 1:
+        raise ValueError(f"there is at least one shard, not {shards}")
+    if streaming and isinstance(shards, int) and shards > 1:
+        raise RemudaError("a stream is not split: match its micro-batches, as match_stream does")
+    if shards is None or shards == 1 or streaming:
+        return ()
+    version = read_version(Path(question.path), question.version)
+    wanted = math.ceil(version.nbytes / shard_bytes) if shards == "auto" else shards
+    sizes = {one["segment"]: one["bytes"] for one in version.segments}
+    found: list[list[str]] = [[] for _ in range(min(wanted, len(sizes)))]
+    filled = [0] * len(found)
+    for name in sorted(sizes, key=lambda one: (-sizes[one], one)) if len(found) > 1 else ():
+        emptiest = filled.index(min(filled))
+        found[emptiest].append(name)
+        filled[emptiest] += sizes[name]
+    return tuple(tuple(one) for one in found if one)
+
+
+def fanned_out(
+    events: DataFrame, question: Question, split: Groups, schema: StructType, *, explode: bool
+) -> DataFrame:
+    """The events, each answered by every group."""
+    sent = _sent(events, len(split))
+    names = schema.names
+    if explode and question.n is None:  # nothing has to come together
+
+        def work(batches: Iterable[Batch]) -> Iterator[Batch]:
+            for _, _, answer in _of_group(question, split, batches):
+                yield from laid_out(answer, question.version, names, explode=True)
+
+        return sent.mapInArrow(work, schema)
+
+    def ask(batches: Iterable[Batch]) -> Iterator[Batch]:
+        for numbers, group, answer in _of_group(question, split, batches):
+            yield _told(numbers, group, answer)
+
+    def join(batches: Iterable[Batch]) -> Iterator[Batch]:
+        for answer in _joined(question, len(split), batches):
+            yield from laid_out(answer, question.version, names, explode=explode)
+
+    told = sent.mapInArrow(ask, _told_schema(events, question))
+    return told.repartition(_ROW).sortWithinPartitions(_ROW, _GROUP).mapInArrow(join, schema)
+
+
+def _sent(events: DataFrame, n_groups: int) -> DataFrame:
+    """A numbered copy of each row for each group, partitions with copies for one group alone."""
+    set_ = events.sparkSession.conf.get("spark.sql.shuffle.partitions")
+    each = max(1, math.ceil(int(set_ or n_groups) / n_groups))  # partitions of a group
+    numbered = events.select(
+        sf.monotonically_increasing_id().alias(_ROW), sf.struct("*").alias(_COPY)
+    )
+    copies = sf.explode(sf.sequence(sf.lit(0), sf.lit(n_groups - 1))).alias(_GROUP)
+    # group by group, so that few of them are in use at a time
+    place = sf.col(_GROUP) * each + sf.pmod(sf.col(_ROW), sf.lit(each)).cast("int")
+    return numbered.select(_ROW, copies, _COPY).repartitionById(n_groups * each, place)
+
+
+def _of_group(
+    question: Question, split: Groups, batches: Iterable[Batch]
+) -> Iterator[tuple[Array, int, Answer]]:
+    """The numbers of some rows, the group that was asked about them, and what it said."""
+    size = Size()
+    for batch in filter(len, batches):
+        group, start = batch.column(_GROUP)[0].as_py(), 0
+        rows = pa.RecordBatch.from_struct_array(batch.column(_COPY))
+        for answer in answers(question, [rows], size, split[group]):
+            numbers = batch.column(_ROW).slice(start, answer.rows.num_rows)
+            start += answer.rows.num_rows
+            yield numbers, group, answer
+
+
+def _told_schema(events: DataFrame, question: Question) -> StructType:
+    fields = {
+        _ROW: LongType(),
+        _GROUP: IntegerType(),
+        _COPY: StructType(events.schema.fields),
+        _FOUND: ArrayType(question.kind),
+        _ERROR: StringType(),
+    }
+    return StructType([StructField(name, kind) for name, kind in fields.items()])
+
+
+def _told(numbers: Array, group: int, answer: Answer) -> Batch:
+    """What one group says; the first one also hands on the rows."""
+    n = len(numbers)
+    rows = answer.rows.to_struct_array()
+    columns = {
+        _ROW: numbers,
+        _GROUP: pa.array(np.full(n, group, np.int32)),
+        _COPY: rows if group == 0 else pa.nulls(n, rows.type),
+        _FOUND: answer.found,
+        _ERROR: pa.nulls(n, pa.string()) if answer.errors is None else answer.errors,
+    }
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def _joined(question: Question, n_groups: int, batches: Iterable[Batch]) -> Iterator[Answer]:
+    """What all groups say about a row, which is in as many rows that follow one another."""
+    held: list[Any] = []
+    for batch in batches:
+        held.append(batch)
+        whole = pa.concat_batches(held)
+        n = whole.num_rows - whole.num_rows % n_groups
+        held = [whole.slice(n)]
+        if n:
+            yield _join(question, n_groups, whole.slice(0, n))
+
+
+def _join(question: Question, n_groups: int, batch: Batch) -> Answer:
+    firsts = pa.array(np.arange(0, batch.num_rows, n_groups))
+    rows = pa.RecordBatch.from_struct_array(batch.column(_COPY).take(firsts))
+    lists = batch.column(_FOUND)
+    offsets = lists.offsets.to_numpy(zero_copy_only=False)[::n_groups]
+    found = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), lists.values)
+    if question.n is not None:
+        found = _best(found, question.n)
+    errors = batch.column(_ERROR).take(firsts) if question.event is not None else None
+    return Answer(rows, found, errors)
+
+
+def _best(found: Array, n: int) -> Array:
+    """The n best of each row: by score, then by id, which Arrow too orders by code point."""
+    counts = pc.list_value_length(found).to_numpy(zero_copy_only=False)
+    matches = found.flatten()
+    ranked = pa.table(
+        {
+            "row": np.repeat(np.arange(len(counts)), counts),
+            "score": pc.struct_field(matches, "score"),
+            "id": pc.struct_field(matches, "id"),
+        }
+    )
+    keys = [("row", "ascending"), ("score", "descending"), ("id", "ascending")]
+    order = pc.sort_indices(ranked, sort_keys=keys).to_numpy()
+    place = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
+    kept = np.minimum(counts, n)
+    offsets = np.concatenate([[0], np.cumsum(kept)]).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), matches.take(pa.array(order[place < n])))

@@ -1,0 +1,149 @@
+"""Indexes built on Spark: the same answers as in process, and only what changed is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from remuda.errors import DuplicateCriterion, RemudaError, StorageError
+from remuda.index.index import Index, load
+from remuda.index.locking import Lock
+from remuda.index.storage import read_version
+from remuda.language import json
+from remuda.language.criterion import Criterion
+from remuda.language.text import parse
+from remuda.spark.building import build_index, sweep
+from remuda.spark.criteria import read_criteria
+
+EVENTS = [{"a": i % 5, "b": i % 3} for i in range(15)]
+
+
+def criterion(number: int, text: str = "") -> Criterion:
+    text = text or f"a = {number % 5} AND b IN (0, {number % 3})"
+    return Criterion(f"c{number}", parse(text), frozenset({f"t{number % 2}"}))
+
+
+def table(spark, criteria):
+    rows = [(one.id, json.encode(one.to_json()).decode()) for one in criteria]
+    return spark.createDataFrame(rows, "id string, json string").coalesce(1)
+
+
+def answers(criteria) -> list[list[str]]:
+    return [[one.id for one in criteria if one.holds(event)] for event in EVENTS]
+
+
+def check(home: Path, criteria) -> None:
+    """The saved index has these criteria, in this order, and finds them."""
+    index = load(home)
+    assert [one.id for one in index] == [one.id for one in criteria]
+    assert [index.match(event) for event in EVENTS] == answers(criteria)
+    tagged = [one for one in criteria if "t1" in one.tags]
+    assert [index.match(event, tags={"t1"}) for event in EVENTS] == answers(tagged)
+
+
+def counts(built) -> tuple[int, int, int, int]:
+    return built.added, built.changed, built.removed, built.kept
+
+
+def segments(home: Path) -> set[str]:
+    return {entry["segment"] for entry in read_version(home).segments}
+
+
+@pytest.mark.parametrize(("n", "shards"), [(20, 1), (20, 2), (4, 7)])
+def test_finds_what_plain_evaluation_finds_in_the_order_of_the_input(spark, tmp_path, n, shards):
+    criteria = [criterion(i) for i in range(n)]
+    built = build_index(table(spark, criteria), tmp_path / "index", shards=shards)
+    assert counts(built) == (n, 0, 0, 0)
+    assert built.version == "v000001"
+    assert len(segments(tmp_path / "index")) <= shards
+    check(tmp_path / "index", criteria)
+
+
+def test_only_what_changed_is_written(spark, tmp_path):
+    home = tmp_path / "index"
+    first = [criterion(i) for i in range(40)]
+    build_index(table(spark, first), home, shards=2)
+    old = segments(home)
+    again = build_index(table(spark, reversed(first)), home)
+    assert (again.version, counts(again)) == ("v000001", (0, 0, 0, 40))
+
+    changed = [criterion(i, "b = 1" if i % 20 == 0 else "") for i in range(40)]
+    second = [*changed[:5], *changed[6:], criterion(50), criterion(51)]
+    built = build_index(table(spark, second), home)
+    assert (built.version, counts(built)) == ("v000002", (2, 2, 1, 37))
+    assert old < segments(home)
+    sizes = {one["segment"]: one["criteria"] for one in read_version(home).segments}
+    assert sum(sizes[name] for name in segments(home) - old) == 4
+    check(home, second)
+    assert [one.id for one in load(home, version="v000001")] == [one.id for one in first]
+
+    built = build_index(table(spark, second[:3]), home)  # mostly graves: written anew
+    assert counts(built) == (0, 0, 38, 3)
+    assert not segments(home) & old
+    assert all(one["alive"] is None for one in read_version(home).segments)
+    check(home, second[:3])
+
+    built = build_index(table(spark, []), home)
+    assert counts(built) == (0, 0, 3, 0)
+    check(home, [])
+    assert sweep(home) == []
+
+
+def test_another_number_of_shards_or_another_matcher_writes_all_anew(spark, tmp_path):
+    home = tmp_path / "index"
+    criteria = [criterion(i) for i in range(10)]
+    Index.build(criteria).save(home)
+    built = build_index(table(spark, criteria[::-1]), home, shards=2)
+    assert (built.version, counts(built)) == ("v000002", (0, 0, 0, 10))
+    check(home, criteria)
+    built = build_index(table(spark, criteria), home, shards=3, matcher="scan")
+    assert (built.version, built.shards) == ("v000003", 3)
+    assert load(home).matcher == "scan"
+    check(home, criteria)
+
+
+def test_nothing_at_all(spark, tmp_path):
+    built = build_index(table(spark, []), tmp_path / "index")
+    assert (built.version, built.shards, counts(built)) == ("v000001", 1, (0, 0, 0, 0))
+    check(tmp_path / "index", [])
+
+
+def test_rejects_are_told_and_the_rest_is_built(spark, tmp_path):
+    rows = [("c0", "a = 0"), ("c1", "a ="), ("c2", "a = 2")]
+    found = read_criteria(spark, spark.createDataFrame(rows, "id string, expression string"))
+    built = build_index(found, tmp_path / "index")
+    assert (built.added, built.rejected) == (2, 1)
+    assert load(tmp_path / "index").match({"a": 2}) == ["c2"]
+
+
+def test_what_fails_leaves_no_trace_in_the_published_version(spark, tmp_path):
+    home = tmp_path / "index"
+    criteria = [criterion(i) for i in range(6)]
+    build_index(table(spark, criteria), home, shards=2)
+    kept = segments(home)
+    with pytest.raises(DuplicateCriterion, match="c1"):
+        build_index(table(spark, [*criteria, criterion(1), criterion(70)]), home)
+    broken = spark.createDataFrame([("x", "{")], "id string, json string")
+    with pytest.raises(Exception, match="it ends too early"):
+        build_index(table(spark, [criterion(i) for i in range(90)]).union(broken), home)
+    assert read_version(home).name == "v000001"
+    check(home, criteria)
+    left = {one.name for one in (home / "segments").iterdir()} - kept
+    assert sweep(home, older_than=3600) == []
+    assert set(sweep(home)) == left
+    check(home, criteria)
+
+
+def test_one_builder_at_a_time(spark, tmp_path):
+    with Lock(tmp_path), pytest.raises(StorageError, match="another writer has it open"):
+        build_index(table(spark, []), tmp_path)
+
+
+def test_what_is_no_table_of_criteria_is_refused(spark, tmp_path):
+    with pytest.raises(RemudaError, match="have no column json"):
+        build_index(spark.createDataFrame([("c",)], "id string"), tmp_path)
+    with pytest.raises(ValueError, match="0 shards make no sense"):
+        build_index(table(spark, []), tmp_path, shards=0)
+    with pytest.raises(ValueError, match="there is no matcher"):
+        build_index(table(spark, []), tmp_path, matcher="fastest")
