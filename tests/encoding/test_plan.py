@@ -10,6 +10,7 @@ from remuda.index.index import Index
 from remuda.index.segment import Segment
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
+from remuda.model.expressions import And, Or
 from strategies import NOW, count, events, expressions
 
 
@@ -35,4 +36,13 @@ def test_encoded_criteria_hold_exactly_where_they_should(matcher, criteria, batc
 def test_a_scalar_and_a_list_of_it_are_remembered_apart() -> None:
     index = Index.build([Criterion("c", attr("c").divide(2).between(0, 2))])
     for event in ({"c": 2.5}, {"c": [2.5]}, {"c": True}, {"c": [True]}):
+        assert (index.match(event) == ["c"]) is index["c"].holds(event)
+
+
+@pytest.mark.parametrize("n", [1024, 1025, 3000])
+@pytest.mark.parametrize("junction", [And, Or])
+def test_a_clause_of_very_many_predicates(n: int, junction) -> None:
+    index = Index.build([Criterion("c", junction(*(attr(f"x{i}") == i for i in range(n))))])
+    whole = {f"x{i}": i for i in range(n)}
+    for event in (whole, whole | {f"x{n - 1}": -1}, {"x0": -1}, {"x0": 0}):
         assert (index.match(event) == ["c"]) is index["c"].holds(event)

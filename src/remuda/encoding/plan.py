@@ -25,6 +25,7 @@ from remuda.model.expressions import And, Expression, Or, Polarity, Predicate, f
 from remuda.model.values import key
 
 MAX_CLAUSES = 64  # of one criterion; a tree with more is filtered and checked
+MAX_PREDICATES = 1024  # of one clause; one with more is filtered by the first, and checked
 _AND, _OR = 0, 1
 
 
@@ -118,8 +119,8 @@ class _Planner:
             literals = [self._leaf(part) for part in parts]
             self.codes.append(joint(len(parts), _AND))
             self.code_counts.append(len(parts) + 1)
-            self.checked.append(False)
-            self._own(self.conjunctions, self._row(literals))
+            self.checked.append(len(parts) > MAX_PREDICATES)
+            self._own(self.conjunctions, self._row(literals[:MAX_PREDICATES]))
 
     def _choose_form(self, expression: Expression) -> None:
         n_dnf, n_cnf = sizes(expression)
@@ -137,7 +138,8 @@ class _Planner:
 
     def _add_conjunctions(self, clauses: Sequence[Clause]) -> None:
         for clause in clauses:
-            self._own(self.conjunctions, self._row_of(clause))
+            self.checked[-1] |= len(clause) > MAX_PREDICATES
+            self._own(self.conjunctions, self._row_of(clause[:MAX_PREDICATES]))
 
     def _own(self, clauses: _Clauses, row: tuple[int, ...]) -> None:
         owners = clauses.owners[clauses.add(row)]

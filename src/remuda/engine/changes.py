@@ -12,7 +12,6 @@ import msgspec
 
 from remuda.errors import DuplicateCriterion, InvalidCriterion
 from remuda.index.index import Index
-from remuda.language import json
 from remuda.language.criterion import Criterion
 
 
@@ -83,7 +82,7 @@ def several(criteria: Criterion | Iterable[Criterion]) -> tuple[Criterion, ...]:
 
 def documents(criteria: Iterable[Criterion]) -> list[msgspec.Raw]:
     """The criteria as JSON texts."""
-    return [msgspec.Raw(json.encode(one.to_json())) for one in criteria]
+    return [msgspec.Raw(one.document()) for one in criteria]
 
 
 def criteria(found: Iterable[msgspec.Raw]) -> list[Criterion]:

@@ -1,22 +1,185 @@
-"""Parts merged: what is still there in several of them as one, without reading it anew."""
+"""Parts merged: what is still there in several of them as one, nothing of it read anew."""
 
 from __future__ import annotations
 
-import zlib
-from collections.abc import Callable, Iterator, Sequence
-from itertools import batched
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from remuda.arrays import Ints, Longs, frozen, starts_of
-from remuda.encoding.merging import GONE, merge
-from remuda.index.roster import Roster, StoredCriteria, StoredIds, Tags, _slots
-from remuda.index.segment import Lazy, Segment
+from remuda.arrays import Longs, frozen, starts_of
+from remuda.encoding.merging import merge
+from remuda.encoding.narrowing import GONE
+from remuda.index.gathered import Gathered
+from remuda.index.roster import (
+    Roster,
+    StoredCriteria,
+    StoredIds,
+    Tags,
+    _slots,
+    packed_documents,
+)
+from remuda.index.segment import Segment
 from remuda.index.state import Part
 from remuda.jit import kernel
 from remuda.language.criterion import FOREVER
-from remuda.matchers.contract import cnf_matcher, conjunction_matcher
+
+Array: TypeAlias = Any  # pyarrow has no types of its own
+T = TypeVar("T")
+
+_FANOUT = 8  # segments of like size before they become one
+_AT_ONCE = 1 << 14  # ids that are copied to Arrow before other threads may run
+
+
+def worth_merging(parts: Sequence[Part]) -> list[Part]:
+    """Segments of like size that are many, or one that is mostly graves."""
+    tiers: dict[int, list[Part]] = {}
+    for part in parts:
+        if len(part) * 2 < len(part.roster):
+            return [part]
+        tiers.setdefault(max(len(part), 1).bit_length() // 3, []).append(part)
+    return next((tier for _, tier in sorted(tiers.items()) if len(tier) >= _FANOUT), [])
+
+
+def merged(parts: Sequence[Part], matcher: str) -> Part:
+    """One part of what is still there in the parts, in the order of insertion."""
+    rosters = [part.roster for part in parts]
+    offsets = starts_of([len(roster) for roster in rosters])
+    starts = offsets[:-1].tolist()
+    there = [start + part.places() for part, start in zip(parts, starts, strict=True)]
+    places = np.concatenate(there)  # of all rosters one after the other
+    orders = np.concatenate([roster.orders for roster in rosters])
+    places = places[np.argsort(orders[places])]
+    numbers = np.full(offsets[-1], GONE, np.int64)
+    numbers[places] = np.arange(len(places))
+    plans = [(part.segment.plan, part.segment.words.vocabulary) for part in parts]
+    segment = Segment.over(*merge(plans, np.split(numbers, starts[1:])), matcher)
+    return Part(segment, _roster(rosters, places, numbers, orders[places]))
+
+
+def _roster(rosters: Sequence[Roster], places: Longs, numbers: Longs, orders: Longs) -> Roster:
+    ids = _gathered([one.ids for one in rosters], places, StoredIds)
+    names = _bytes(ids)
+    ranks = np.empty(len(ids), np.int32)
+    ranks[pc.array_sort_indices(names).to_numpy()] = np.arange(len(ids), dtype=np.int32)
+    return Roster(
+        ids,
+        _gathered([one.criteria for one in rosters], places, _packed),
+        frozen(orders),
+        frozen(ranks),
+        frozen(_slots(_checksums(*_buffers(names), _CRC_TABLE))),
+        _tags(rosters, numbers, len(ids)),
+        _terms(rosters, places),
+    )
+
+
+def _packed(documents: Array) -> StoredCriteria:
+    return StoredCriteria(memoryview(packed_documents(documents)), len(documents))
+
+
+def _gathered(
+    sequences: Sequence[Sequence[T]], places: Longs, stored_as: Callable[[Array], Sequence[T]]
+) -> Sequence[T]:
+    """The items at the places of all sequences one after the other; what is stored stays so."""
+    arrays: list[Array] = []
+    made: list[T] = []
+    pieces, n_stored = [], 0
+    for sequence in sequences:
+        stored, own, at = _split(sequence)
+        pieces.append(np.where(at >= 0, at + n_stored, at - len(made)))
+        if stored is not None:
+            arrays.append(stored)
+            n_stored += len(stored)
+        made += own
+    at = np.concatenate(pieces)[places]
+    is_stored = at >= 0
+    chosen = [made[i] for i in (~at[~is_stored]).tolist()]
+    if len(chosen) == len(places):
+        return chosen
+    taken = pa.chunked_array(arrays).take(pa.array(at[is_stored])).combine_chunks()
+    if not chosen:
+        return stored_as(taken)
+    ranks = np.where(is_stored, np.cumsum(is_stored) - 1, ~(np.cumsum(~is_stored) - 1))
+    return Gathered(stored_as(taken), chosen, frozen(ranks))
+
+
+def _split(sequence: Any) -> tuple[Array | None, list[Any], Longs]:
+    """What is stored, what is made, and where each item is, as Gathered has it."""
+    match sequence:
+        case Gathered():
+            return _split(sequence.stored)[0], sequence.made, sequence.at
+        case StoredIds():
+            return sequence.array.cast(pa.large_string()), [], np.arange(len(sequence))
+        case StoredCriteria():
+            return sequence.documents(), [], np.arange(len(sequence))
+        case _:
+            return None, list(sequence), ~np.arange(len(sequence))
+
+
+def _bytes(ids: Sequence[str]) -> Array:
+    """The ids in UTF-8, whose order is that of code points."""
+    stored, made, at = _split(ids)
+    arrays = [] if stored is None else [stored.cast(pa.large_binary())]
+    n_stored = sum(map(len, arrays))
+    for start in range(0, len(made), _AT_ONCE):
+        some = [name.encode("utf-8", "surrogatepass") for name in made[start : start + _AT_ONCE]]
+        arrays.append(pa.array(some, pa.large_binary()))
+    whole = pa.chunked_array(arrays, pa.large_binary()).combine_chunks()
+    return whole.take(pa.array(np.where(at >= 0, at, n_stored + ~at)))
+
+
+def _buffers(array: Array) -> tuple[Longs, NDArray[np.uint8]]:
+    """The offsets and the bytes of an Arrow array."""
+    _, offsets, data = array.buffers()
+    found = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
+    return found, np.frombuffer(data or b"", np.uint8)
+
+
+def _crc_table() -> Longs:
+    """What each byte does to a checksum, as in zlib."""
+    table = np.arange(256)
+    for _ in range(8):
+        table = np.where(table & 1, table >> 1 ^ 0xEDB88320, table >> 1)
+    return table
+
+
+_CRC_TABLE = _crc_table()
+
+
+@kernel
+def _checksums(offsets: Longs, data: NDArray[np.uint8], table: Longs) -> NDArray[np.uint32]:
+    """The checksum of each id, as `checksum` has it."""
+    found = np.empty(len(offsets) - 1, np.uint32)
+    for row in range(len(found)):
+        crc = 0xFFFFFFFF
+        for i in range(offsets[row], offsets[row + 1]):
+            crc = table[(crc ^ data[i]) & 0xFF] ^ crc >> 8
+        found[row] = crc ^ 0xFFFFFFFF
+    return found
+
+
+def _tags(rosters: Sequence[Roster], numbers: Longs, n: int) -> Tags:
+    names = sorted({name for one in rosters for name in one.tags.names})
+    position = {name: i for i, name in enumerate(names)}
+    keys, start = [np.empty(0, np.int64)], 0
+    for one in rosters:
+        own = np.array([position[name] for name in one.tags.names], np.int64)
+        found = numbers[start + one.tags.places]
+        keys.append((np.repeat(own, np.diff(one.tags.starts)) * n + found)[found != GONE])
+        start += len(one)
+    tags, places = np.divmod(np.sort(np.concatenate(keys)), max(n, 1))
+    counts = np.bincount(tags, minlength=len(names))
+    left = [name for name, count in zip(names, counts.tolist(), strict=True) if count]
+    return Tags(left, frozen(starts_of(counts[counts > 0])), frozen(places.astype(np.int32)))
+
+
+def _terms(rosters: Sequence[Roster], places: Longs) -> Longs:
+    if not any(len(one.terms) for one in rosters):
+        return rosters[0].terms
+    forever = np.array(FOREVER, np.int64)
+    each = [one.terms if len(one.terms) else np.tile(forever, (len(one), 1)) for one in rosters]
+    found = np.concatenate(each)[places]
+    return frozen(np.empty((0, 2), np.int64) if (found == forever).all() else found)

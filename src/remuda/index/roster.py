@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Ints, Longs, frozen, starts_of
 from remuda.jit import kernel
-from remuda.language import json
 from remuda.language.criterion import FOREVER, Criterion
 
 _BATCH = 256  # criteria that are compressed together
@@ -160,7 +159,7 @@ class Roster:
         """The criteria as an Arrow array of JSON documents."""
         if isinstance(self.criteria, StoredCriteria):
             return self.criteria.documents()
-        documents = [json.encode(one.to_json()) for one in self.criteria]
+        documents = [one.document() for one in self.criteria]
         return pa.array(documents, pa.large_binary())
 
     def id_array(self) -> Any:

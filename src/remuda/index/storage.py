@@ -177,6 +177,7 @@ def write_segment(part: Part, matcher: str, path: Path) -> str:
     segments, home = path / "segments", part.segment.home
     if home is not None and Path(home).parent == segments.resolve() and Path(home).exists():
         return Path(home).name
+    documents = packed_documents(part.roster.documents())  # which may refuse
     name = f"s-{uuid.uuid4().hex[:16]}"
     writing = Writing(segments / name)
     segment, roster = part.segment, part.roster
@@ -202,7 +203,7 @@ def write_segment(part: Part, matcher: str, path: Path) -> str:
     words = write_vocabulary(segment.words.vocabulary)
     writing.write("words.json", [json.encode(words)])
     writing.write("ids.arrow", [_arrow_bytes(roster.id_array())])
-    writing.write("criteria.arrow", [packed_documents(roster.documents())])
+    writing.write("criteria.arrow", [documents])
     writing.write("tags.json", [json.encode(list(tags.names))])
     writing.finish({"matcher": matcher, "criteria": len(roster), "headers": headers})
     object.__setattr__(segment, "home", str((segments / name).resolve()))

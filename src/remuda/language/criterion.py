@@ -16,6 +16,7 @@ from remuda.model.values import instant
 
 FOREVER = -(2**63), 2**63 - 1  # in microseconds since 1970
 NEVER = 0, 0
+_FLAT = 100  # levels of nesting that JSON surely has
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,17 @@ class Criterion:
             if moment is not None:
                 head[name] = moment.isoformat().replace("+00:00", "Z")
         return json.write(self.id, self.expression, head, mustang=mustang)
+
+    def document(self) -> bytes:
+        """The JSON text; InvalidCriterion where it is nested too deeply to be read back."""
+        try:
+            text = json.encode(self.to_json())
+            if text.count(b'"criterias"') > _FLAT:
+                json.read(text)
+        except RecursionError:
+            reason = "it is nested too deeply to be written: some hundreds of levels are the most"
+            raise InvalidCriterion(reason, criterion=self.id) from None
+        return text
 
     def to_text(self) -> str:
         """Write the expression in the text form, which reads back with the same meaning."""
