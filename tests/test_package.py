@@ -15,11 +15,17 @@ from remuda import errors
 def test_the_public_names_are_sorted_and_there() -> None:
     assert remuda.__all__ == sorted(remuda.__all__)
     assert all(hasattr(remuda, name) for name in remuda.__all__)
+    assert set(remuda.__all__) == set(remuda._ROOM_OF) <= set(dir(remuda))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = remuda.nothing
 
 
 def test_importing_brings_no_spark_and_no_command_line() -> None:
     heavy = {"pyspark", "pandas", "typer", "rich", "matplotlib"}
-    code = f"import remuda, sys; print(sorted({heavy!r} & set(sys.modules)))"
+    code = (
+        "import remuda, sys; [getattr(remuda, name) for name in remuda.__all__]\n"
+        f"print(sorted({heavy!r} & set(sys.modules)))"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 

@@ -1,27 +1,51 @@
 """Which of millions of Boolean expressions are true for an event?"""
 
-from remuda.engine.engine import Engine
-from remuda.errors import (
-    CriterionNotFound,
-    DuplicateCriterion,
-    ExpansionError,
-    IndexExists,
-    IndexNotFound,
-    InvalidCriterion,
-    NoMustangEquivalent,
-    NoSqlEquivalent,
-    ParseError,
-    RemudaError,
-    StorageError,
-)
-from remuda.index.index import Index, load
-from remuda.index.matches import Match, Matches
-from remuda.index.nearest import Near
-from remuda.language.criterion import Criterion
-from remuda.language.python import attr
-from remuda.language.text import parse
-from remuda.model.explanations import Explanation
-from remuda.model.expressions import And, Expression, Not, Or, Predicate
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from remuda.engine.engine import Engine
+    from remuda.errors import (
+        CriterionNotFound,
+        DuplicateCriterion,
+        ExpansionError,
+        IndexExists,
+        IndexNotFound,
+        InvalidCriterion,
+        NoMustangEquivalent,
+        NoSqlEquivalent,
+        ParseError,
+        RemudaError,
+        StorageError,
+    )
+    from remuda.index.index import Index, load
+    from remuda.index.matches import Match, Matches
+    from remuda.index.nearest import Near
+    from remuda.language.criterion import Criterion
+    from remuda.language.python import attr
+    from remuda.language.text import parse
+    from remuda.model.explanations import Explanation
+    from remuda.model.expressions import And, Expression, Not, Or, Predicate
+
+_ROOMS = {
+    "engine.engine": ("Engine",),
+    "errors": (
+        "CriterionNotFound", "DuplicateCriterion", "ExpansionError", "IndexExists",
+        "IndexNotFound", "InvalidCriterion", "NoMustangEquivalent", "NoSqlEquivalent",
+        "ParseError", "RemudaError", "StorageError",
+    ),
+    "index.index": ("Index", "load"),
+    "index.matches": ("Match", "Matches"),
+    "index.nearest": ("Near",),
+    "language.criterion": ("Criterion",),
+    "language.python": ("attr",),
+    "language.text": ("parse",),
+    "model.explanations": ("Explanation",),
+    "model.expressions": ("And", "Expression", "Not", "Or", "Predicate"),
+}  # fmt: skip
+_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
     "And",
@@ -51,3 +75,16 @@ __all__ = [
     "load",
     "parse",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: the command line starts without most of them."""
+    if name not in _ROOM_OF:
+        raise AttributeError(f"module 'remuda' has no attribute {name!r}")
+    found = getattr(import_module(f"remuda.{_ROOM_OF[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -5,13 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from commands import run
 
-from remuda.cli.app import app
-from remuda.cli.files import read_criteria, read_events
+from remuda.cli.events import each_event
+from remuda.cli.files import read_criteria
 from remuda.workload import KINDS
 
-runner = CliRunner()
 SIZES = {
     "begen": "n_subscriptions",
     "ads": "n_subscriptions",
@@ -32,15 +31,20 @@ def test_every_kind_is_tried() -> None:
 def test_what_is_generated_is_good(kind: str, text: list[str], tmp_path: Path) -> None:
     criteria, events = tmp_path / "criteria.jsonl", tmp_path / "events.jsonl"
     arguments = ["generate", kind, str(criteria), "--events", str(events), *text]
-    result = runner.invoke(app, [*arguments, "--set", f"{SIZES[kind]}=20"])
+    result = run(*arguments, "--set", f"{SIZES[kind]}=20", "--local")
     assert result.exit_code == 0, result.output
-    found = list(read_criteria(str(criteria)))
+    found = list(read_criteria([str(criteria)]))
     assert len({one.id for one in found}) == 20
-    event = next(iter(read_events(str(events))))
+    event = next(each_event(str(events)))
     assert {one.holds(event) for one in found} <= {True, False}
 
 
 @pytest.mark.parametrize("given", ["no_such=1", "seed=x", "n_subscriptions"])
 def test_wrong_parameters_are_wrong_usage(given: str, tmp_path: Path) -> None:
-    result = runner.invoke(app, ["generate", "begen", str(tmp_path / "x"), "--set", given])
+    result = run("generate", "begen", tmp_path / "x", "--set", given, "--local")
     assert result.exit_code == 2
+
+
+def test_a_kind_that_is_none(tmp_path: Path) -> None:
+    assert run("generate", "roses", tmp_path / "x", "--local").exit_code == 2
+    assert run("generate", "begen", tmp_path / "x", "--text").exit_code == 2

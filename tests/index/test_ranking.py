@@ -35,19 +35,22 @@ alternatives = st.lists(conjunctions | predicates, min_size=1, max_size=3).map(
 visits = st.fixed_dictionaries({}, optional={name: st.integers(0, 2) for name in "abc"})
 
 
+factors = st.sampled_from(({}, {"a": 0}, {"a": 0.7}, {"a": 3, "b": 2}))
+
+
 @settings(max_examples=count(150, 5_000))
 @given(
     st.lists(conjunctions | alternatives, max_size=12),
     visits,
     st.integers(1, 3),
-    st.sampled_from((0, 0.7, 3)),
+    factors,
 )
-def test_the_best_by_bounds_are_the_best_by_score(parts, visit, n, weight) -> None:
+def test_the_best_by_bounds_are_the_best_by_score(parts, visit, n, factors) -> None:
     criteria = [Criterion(f"c{i}", one) for i, one in enumerate(parts)]
     index = Index.build(criteria, matcher="kindex")
-    scored = [(one.score(visit, weights={"a": weight}), one.id) for one in criteria]
+    scored = [(one.score(visit, weights=factors), one.id) for one in criteria]
     best = sorted((-score, name) for score, name in scored if score is not None)[:n]
-    assert [(-m.score, m.id) for m in index.top(visit, n, weights={"a": weight})] == best
+    assert [(-m.score, m.id) for m in index.top(visit, n, weights=factors)] == best
 
 
 @pytest.fixture

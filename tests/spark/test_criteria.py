@@ -14,8 +14,8 @@ import pytest
 from remuda.cli import files
 from remuda.errors import InvalidCriterion, RemudaError
 from remuda.language.criterion import Criterion
+from remuda.language.rows import criterion_of
 from remuda.spark.criteria import Criteria, read_criteria
-from remuda.spark.rows import criterion_of
 
 
 def line(**row: object) -> bytes:
@@ -198,6 +198,13 @@ def test_a_data_frame_is_a_table_as_well(spark):
     assert read_criteria(spark, texts).summary().good == 1
     with pytest.raises(RemudaError, match="has a column expression"):
         read_criteria(spark, spark.range(1))
+
+
+def test_a_file_that_changed_is_read_anew(spark, tmp_path):
+    path = tmp_path / "rules.jsonl"
+    for name in ("before", "after"):
+        path.write_bytes(line(id=name, expression="a = 1"))
+        assert [row["id"] for row in read_criteria(spark, path).good.collect()] == [name]
 
 
 def test_nothing_at_all(spark, tmp_path):

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import functools
+import gc
 import os
 import sys
+from collections.abc import Callable
+from typing import Any
 
 import typer
 
 from remuda.cli.benchmarks import bench
-from remuda.cli.checking import check, explain
+from remuda.cli.building import build
+from remuda.cli.checking import check
 from remuda.cli.demo import demo
+from remuda.cli.explaining import explain
 from remuda.cli.files import FileError
 from remuda.cli.generating import generate
+from remuda.cli.keeping import prune, stats
+from remuda.cli.matching import match, top
+from remuda.cli.proving import ratify, similar
+from remuda.cli.reaching import reach
+from remuda.cli.streaming import stream
 from remuda.cli.warming import warmup
 from remuda.errors import RemudaError
+
+_INTERRUPTED = 130  # as a shell says it
 
 app = typer.Typer(
     name="remuda",
@@ -21,22 +34,43 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command()(check)
-app.command()(explain)
-app.command()(generate)
-app.command()(demo)
-app.command()(bench)
-app.command()(warmup)
+
+
+def _told(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with its errors on one line: exit 1 for bad data, 130 when interrupted."""
+
+    @functools.wraps(command)
+    def run(*arguments: Any, **named: Any) -> None:
+        try:
+            command(*arguments, **named)
+        except (RemudaError, FileError) as error:
+            _end(" ".join(str(error).split("\n", 1)[0].split()), 1)
+        except KeyboardInterrupt:
+            _end("interrupted; nothing is half-written", _INTERRUPTED)
+
+    return run
+
+
+def _end(message: str, code: int) -> None:
+    print(f"remuda: {message}", file=sys.stderr)
+    raise typer.Exit(code)
+
+
+for _command in (
+    build, match, top, reach, stream, explain, check, ratify, similar, stats, prune, generate,
+    demo, bench, warmup,
+):  # fmt: skip
+    app.command()(_told(_command))
 
 
 def main() -> None:
     """Run the command line; exit 0, 1 for bad data, 2 for wrong usage."""
+    gc.set_threshold(100_000, 20, 100)  # criteria are small and many: half their time went there
     try:
         app()
-    except (RemudaError, FileError) as error:
-        print(f"remuda: {error}", file=sys.stderr)
-        sys.exit(1)
     except BrokenPipeError:  # the reader of our output left
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)

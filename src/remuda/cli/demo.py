@@ -4,194 +4,278 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from remuda.index.index import Index, load
-from remuda.language.criterion import Criterion
-from remuda.language.python import attr
-from remuda.model.expressions import Expression
+if TYPE_CHECKING:
+    from remuda.index.index import Index
+    from remuda.language.criterion import Criterion
 
-_COUNTRIES = ("IN", "SG", "US", "DE", "BR", "JP", "NG", "FR", "GB", "ID")
-_PLATFORMS = ("android", "ios", "web", "tv")
-_INTERESTS = ("sports", "music", "travel", "food", "games", "books", "cars", "news", "art", "tech")
-_CITIES = tuple(f"{country}-{i:02d}" for country in _COUNTRIES for i in range(40))
-_CHECKED = 200
+_BROKEN = (  # rows that any table of rules has sooner or later
+    b'{"id": "campaign-x1", "expression": "user.age BETWEEN 18 AND"}',
+    b'{"id": "campaign-x2", "expression": "matches(city, \'(\')"}',
+    b'{"id": "campaign-x3", "form": "DNF", "conjunctions": [{"type": "AND"',
+)
+_WHOLE = 5  # visits that are checked on every campaign
+_CHECKED = 1_000_000  # pairs of visits and campaigns that are checked beside those
+
+Step = Callable[[str], AbstractContextManager[Callable[[], float]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """What was drawn, and where it lies."""
+
+    home: Path
+    campaigns: list[Criterion]
+    visits: Any
+
+    @property
+    def rules(self) -> str:
+        return str(self.home / "campaigns.jsonl")
+
+    @property
+    def events(self) -> str:
+        return str(self.home / "visits.parquet")
+
+    @property
+    def index(self) -> str:
+        return str(self.home / "index")
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What was found: how many matches, events per campaign, and the ids of any visit."""
+
+    n_matches: int
+    reach: Any
+    ids: Callable[[list[int]], dict[int, set[str]]]
 
 
 def demo(
-    criteria: Annotated[int, typer.Option(help="How many campaigns.")] = 20_000,
-    events: Annotated[int, typer.Option(help="How many visits.")] = 100_000,
+    criteria: Annotated[int, typer.Option(min=1, help="How many campaigns.")] = 200_000,
+    events: Annotated[int, typer.Option(min=1, help="How many visits.")] = 1_000_000,
     seed: Annotated[int, typer.Option(help="Draws another day.")] = 1,
-    spark: Annotated[bool, typer.Option(help="Match once more on local Spark.")] = True,
+    spark: Annotated[bool, typer.Option(help="Build and match on a local Spark.")] = True,
 ) -> None:
-    """Draw campaigns and visits, find who may see what, explain, check, save, go to Spark."""
+    """Draw a day of advertising; find who may see which campaign, and why; check every claim."""
+    import numpy as np
+
+    from remuda.index.index import Index, load
+
     console = Console(highlight=False)
-    rng = np.random.default_rng(seed)
-    with _step(console, f"drawing {criteria:,} campaigns and {events:,} visits"):
-        campaigns, visits = draw_day(rng, criteria, events)
-    console.print("\nThree of the campaigns, as text:")
+    step = _stepper(console)
+    with tempfile.TemporaryDirectory(prefix="remuda-demo-") as home:
+        with step(f"drawing {criteria:,} campaigns and {events:,} visits"):
+            day = _drawn(Path(home), np.random.default_rng(seed), criteria, events)
+        _show_campaigns(console, day.campaigns)
+        with step("compiling the kernels (kept for the next time)"):
+            Index.build(day.campaigns[:300]).save(day.home / "few")
+            few = load(day.home / "few")
+            few.match_many(day.visits.slice(0, 100))
+            few.top(_visit(day, 0), 3)
+            few.nearest(_visit(day, 0), 3)
+        answers = (_on_spark if spark and _has_spark(console) else _in_process)(console, step, day)
+        index = load(day.index)
+        _show_reach(console, answers)
+        _show_visit(console, index, day)
+        with step("checking a sample against plain evaluation"):
+            n_checked = _check(day, answers)
+        console.print(f"  {n_checked:,} pairs of a visit and a campaign: all as they should be\n")
+
+
+def _has_spark(console: Console) -> bool:
+    found = find_spec("pyspark") is not None
+    if not found:
+        console.print("[dim]pyspark is not installed, so all happens in this process[/]")
+    return found
+
+
+def _drawn(home: Path, rng: Any, n_campaigns: int, n_visits: int) -> Day:
+    import pyarrow.parquet as pq
+
+    from remuda.cli.day import draw_day
+    from remuda.language import json
+
+    campaigns, visits = draw_day(rng, n_campaigns, n_visits)
+    day = Day(home, campaigns, visits)
+    lines = [json.encode(campaign.to_json()) for campaign in campaigns]
+    Path(day.rules).write_bytes(b"\n".join([*lines, *_BROKEN]) + b"\n")
+    pq.write_table(visits, day.events, row_group_size=max(10_000, -(-n_visits // 16)))
+    return day
+
+
+def _on_spark(console: Console, step: Step, day: Day) -> Answers:
+    """Read, build, match and count on a local Spark."""
+    from remuda.cli.screen import show_table
+    from remuda.cli.spark_session import started
+
+    with ExitStack() as stack:
+        with step("starting a local Spark"):
+            spark = stack.enter_context(started("local[*]", ["spark.sql.shuffle.partitions=4"]))
+        from remuda.cli.spark_files import seen_by
+        from remuda.spark.building import build_index
+        from remuda.spark.criteria import read_criteria
+        from remuda.spark.matching import match
+        from remuda.spark.reaching import reach
+
+        with step("reading and validating the campaigns"):
+            rules = read_criteria(spark, day.rules)
+            stack.callback(rules.release)
+        console.print(f"  {rules.summary()}")
+        bad = rules.bad.orderBy("row").collect()
+        show_table(
+            ("row", "id", "what is wrong"),
+            [(row["row"], row["id"] or "–", row["reason"].split("\n")[0]) for row in bad],
+        )
+        with step("building the index"):
+            built = build_index(rules, day.index, shards=2)
+        console.print(f"  {built.added:,} campaigns in {built.shards} shards")
+        with step("matching every visit with every campaign") as took:
+            visits = spark.read.parquet(day.events)
+            seen = seen_by(match(visits, day.index), None)
+            path = str(day.home / "matches")
+            seen.frame.select("visit", "matches").write.parquet(path)
+        _show_rate(console, day, seen.matches(), took())
+        with step("counting whom each campaign reaches"):
+            reached = reach(visits, day.index).toArrow()
+        kept = _kept(spark, path, _rows(day))
+        return Answers(seen.matches(), reached, lambda rows: {row: kept[row] for row in rows})
+
+
+def _kept(spark: Any, path: str, rows: list[int]) -> dict[int, set[str]]:
+    """The ids that Spark found for some of the visits."""
+    wanted = spark.createDataFrame([(row,) for row in rows], "visit bigint")
+    found = spark.read.parquet(path).join(wanted, "visit", "left_semi").collect()
+    return {row["visit"]: set(row["matches"]) for row in found}
+
+
+def _in_process(console: Console, step: Step, day: Day) -> Answers:
+    """The same without Spark."""
+    import numpy as np
+    import pyarrow as pa
+
+    from remuda.index.index import Index, load
+
+    with step("building the index and saving it"):
+        Index.build(day.campaigns).save(day.index)
+        index = load(day.index)
+    with step("matching every visit with every campaign") as took:
+        found = index.match_many(day.visits)
+    n_matches = int(found.offsets[-1])
+    _show_rate(console, day, n_matches, took())
+    reach = np.bincount(found.positions, minlength=len(index))
+    table = pa.table({"id": [one.id for one in day.campaigns], "events": reach})
+    return Answers(n_matches, table, lambda rows: {row: set(found.ids(row)) for row in rows})
+
+
+def _rows(day: Day) -> list[int]:
+    """The visits that are checked."""
+    import numpy as np
+
+    n_visits = day.visits.num_rows
+    n_rows = min(n_visits, max(_WHOLE, 2_000))
+    rows: list[int] = np.linspace(0, n_visits - 1, n_rows).astype(int).tolist()
+    return rows
+
+
+def _check(day: Day, answers: Answers) -> int:
+    """Hold what was found against plain evaluation: few visits in full, many in part."""
+    rows = _rows(day)
+    found = answers.ids(rows)
+    every = max(1, len(rows) * len(day.campaigns) // _CHECKED)
+    n_checked = 0
+    whole = set(rows[:: -(-len(rows) // _WHOLE)])
+    for row in rows:
+        visit = _visit(day, row)
+        some = day.campaigns if row in whole else day.campaigns[row % every :: every]
+        n_checked += len(some)
+        for campaign in some:
+            if campaign.holds(visit) != (campaign.id in found[row]):
+                raise AssertionError(f"visit {row} and {campaign.id} were answered wrongly")
+    total = int(answers.reach["events"].to_numpy().sum())
+    if total != answers.n_matches:
+        raise AssertionError(f"the reach adds up to {total:,}, not to {answers.n_matches:,}")
+    return n_checked
+
+
+def _visit(day: Day, row: int) -> dict[str, Any]:
+    found: dict[str, Any] = day.visits.slice(row, 1).to_pylist()[0]
+    return found
+
+
+def _show_campaigns(console: Console, campaigns: list[Criterion]) -> None:
+    console.print("\n[bold]Three of the campaigns[/]")
     for campaign in campaigns[:3]:
-        console.print(f"  [dim]{campaign.id}[/]  {campaign.to_text()}", soft_wrap=True)
+        console.print(f"  [cyan]{campaign.id}[/]  {campaign.to_text()}", soft_wrap=True)
     console.print()
-    with _step(console, "compiling the kernels (kept for the next time)"):
-        Index.build(campaigns[:100]).match_many(visits.slice(0, 100))
-    with _step(console, "building the index"):
-        index = Index.build(campaigns)
-    with _step(console, "matching every visit with every campaign") as took:
-        found = index.match_many(visits)
-    total = int(found.offsets[-1])
-    rate, each = events / took(), total / events
-    console.print(f"  {total:,} matches, {each:.1f} a visit; {rate:,.0f} visits a second\n")
-    _show_best(console, index, visits, int(np.argmax(found.counts() >= 3)))
-    _show_reach(console, index, found)
-    with _step(console, f"checking {_CHECKED} visits against plain evaluation"):
-        _check(campaigns, found, visits)
-    with tempfile.TemporaryDirectory() as directory:
-        home = Path(directory) / "index"
-        with _step(console, "saving, and opening what was saved"):
-            index.save(home)
-            again = load(home)
-        if int(again.count_many(visits.slice(0, 1000)).sum()) != int(found.offsets[1000]):
-            raise AssertionError("the saved index answers otherwise")
-        if spark:
-            _on_spark(console, home, visits, total)
 
 
-def draw_day(
-    rng: np.random.Generator, n_campaigns: int, n_visits: int
-) -> tuple[list[Criterion], pa.Table]:
-    """Campaigns and visits of a day of advertising."""
-    campaigns = [Criterion(f"campaign-{i:05d}", _campaign(rng)) for i in range(n_campaigns)]
-    return campaigns, _visits(rng, n_visits)
-
-
-def _campaign(rng: np.random.Generator) -> Expression:
-    """Who may see it: some of age, place, platform, interests, version; some nested, some not."""
-    young = int(rng.integers(15, 60))
-    parts: list[Expression] = [attr("user.age").between(young, young + int(rng.integers(2, 15)))]
-    if rng.random() < 0.8:
-        parts.append(attr("city").isin(*_some(rng, _CITIES, int(rng.integers(1, 6)))))
-    else:
-        parts.append(attr("country").eq(str(rng.choice(_COUNTRIES))))
-    if rng.random() < 0.5:
-        parts.append(attr("platform").isin(*_some(rng, _PLATFORMS, 2)))
-    if rng.random() < 0.3:
-        parts.append(attr("app").version() >= f"{rng.integers(1, 6)}.{rng.integers(0, 10)}")
-    if rng.random() < 0.4:
-        wanted = attr("interests").isin(*_some(rng, _INTERESTS, 2))
-        parts.append(wanted | (attr("spend") >= int(rng.integers(50, 500))))
-    if rng.random() < 0.2:
-        parts.append(~attr("platform").eq(str(rng.choice(_PLATFORMS))))
-    if rng.random() < 0.1:
-        parts.append(attr("user.id").modulo(10) == int(rng.integers(0, 10)))
-    whole = parts[0].with_weight(float(rng.integers(1, 6)))  # type: ignore[attr-defined]
-    for part in parts[1:]:
-        whole = whole & part
-    return whole  # type: ignore[no-any-return]
-
-
-def _some(rng: np.random.Generator, words: tuple[str, ...], n: int) -> list[str]:
-    return [words[i] for i in rng.permutation(len(words))[:n].tolist()]
-
-
-def _visits(rng: np.random.Generator, n: int) -> pa.Table:
-    """Visitors with gaps: some attributes are null, interests are lists."""
-    ages = pa.array(rng.integers(13, 80, n), mask=rng.random(n) < 0.05)
-    user = pa.StructArray.from_arrays([ages, pa.array(np.arange(n))], ["age", "id"])
-    city = rng.integers(0, len(_CITIES), n)
-    cities = pa.array(np.array(_CITIES, object)[city], pa.string())
-    countries = pa.array(np.array(_COUNTRIES, object)[city // 40], pa.string())
-    counts = rng.integers(0, 4, n)
-    offsets = pa.array(np.concatenate([[0], np.cumsum(counts)]).astype(np.int32))
-    likes = np.array(_INTERESTS, object)[rng.integers(0, len(_INTERESTS), counts.sum())]
-    versions = np.array([f"{a}.{b}" for a in range(1, 6) for b in range(10)], object)
-    return pa.table(
-        {
-            "user": user,
-            "city": cities,
-            "country": countries,
-            "platform": pa.array(np.array(_PLATFORMS, object)[rng.integers(0, 4, n)], pa.string()),
-            "app": pa.array(
-                versions[rng.integers(0, 50, n)], pa.string(), mask=rng.random(n) < 0.3
-            ),
-            "spend": pa.array(np.round(rng.exponential(80, n), 2), mask=rng.random(n) < 0.2),
-            "interests": pa.ListArray.from_arrays(offsets, pa.array(likes, pa.string())),
-        }
+def _show_rate(console: Console, day: Day, n_matches: int, seconds: float) -> None:
+    n_visits = day.visits.num_rows
+    console.print(
+        f"  {n_matches:,} matches, {n_matches / n_visits:.1f} a visit; "
+        f"{n_visits / seconds:,.0f} visits a second"
     )
 
 
-def _show_best(console: Console, index: Index, visits: pa.Table, row: int) -> None:
-    visit = visits.slice(row, 1).to_pylist()[0]
-    console.print(f"One visit: [dim]{visit}[/]", soft_wrap=True)
+def _show_reach(console: Console, answers: Answers) -> None:
+    from remuda.cli.reaching import widest_first
+
+    ordered = widest_first(answers.reach)
+    first = ordered.slice(0, 8).to_pylist()
+    widest = max(first[0]["events"], 1)
+    console.print("\n[bold]The campaigns that reach furthest[/]")
+    table = Table(box=None, show_header=False, padding=(0, 2))
+    for row in first:
+        bar = "█" * round(30 * row["events"] / widest)
+        table.add_row(f"[cyan]{row['id']}[/]", f"[green]{bar}[/]", f"{row['events']:,}")
+    console.print(table)
+    nobody = int((ordered["events"].to_numpy() == 0).sum())
+    console.print(f"  {nobody:,} campaigns reach nobody\n")
+
+
+def _show_visit(console: Console, index: Index, day: Day) -> None:
+    """One visit that sees something: what suits it best, why, and what it narrowly misses."""
+    few = day.visits.slice(0, 1_000)
+    row = int((index.count_many(few) > 0).argmax())
+    visit = _visit(day, row)
+    console.print("[bold]One visit[/]")
+    console.print(f"  {visit}", style="dim", soft_wrap=True, markup=False)
     best = index.top(visit, 3)
     for place in best:
-        console.print(f"  {place.score:4.1f}  {place.id}")
-    held = set(index.match(visit))
-    near = next(one for one in index if one.id not in held and _nearly(one, visit))
-    console.print(f"\nWhy it does not see {near.id}:")
-    for line in str(near.explain(visit)).split("\n"):
-        mark = "green" if "✓" in line else "red"
-        console.print(f"  [{mark}]{line}[/]", soft_wrap=True)
+        console.print(f"  {place.score:4.1f}  [cyan]{place.id}[/]")
+    if best:
+        console.print(f"\n[bold]Why it sees {best[0].id}[/]")
+        _show_tree(console, str(index.explain(visit, best[0].id)))
+    console.print("\n[bold]What it narrowly misses[/]")
+    for near in index.nearest(visit, 3):
+        console.print(f"  [cyan]{near.id}[/]")
+        _show_tree(console, "\n".join(map(str, near.failures)), indent="    ")
     console.print()
 
 
-def _nearly(criterion: Criterion, visit: Any) -> bool:
-    explanation = criterion.explain(visit)
-    return len(explanation.parts) > 3 and len(explanation.failures()) == 1
+def _show_tree(console: Console, text: str, indent: str = "  ") -> None:
+    for line in text.split("\n"):
+        style = "green" if "✓" in line else "red"
+        console.print(f"{indent}{line}", style=style, soft_wrap=True, markup=False)
 
 
-def _show_reach(console: Console, index: Index, found: Any) -> None:
-    reach = np.bincount(found.positions, minlength=len(index))
-    table = Table("campaign", "visits", title="Widest reach", title_justify="left")
-    for position in np.argsort(-reach, kind="stable")[:5].tolist():
-        table.add_row(found.names[position], f"{reach[position]:,}")
-    console.print(table)
-    console.print(f"  {int((reach == 0).sum()):,} campaigns reach nobody\n")
+def _stepper(console: Console) -> Step:
+    @contextmanager
+    def step(what: str) -> Iterator[Callable[[], float]]:
+        """Say what is being done, then how long it took."""
+        start = time.perf_counter()
+        with console.status(f"{what} …"):
+            yield lambda: time.perf_counter() - start
+        console.print(f"[bold green]✓[/] {what} [dim]{time.perf_counter() - start:.1f} s[/]")
 
-
-def _check(campaigns: list[Criterion], found: Any, visits: pa.Table) -> None:
-    rows = np.linspace(0, visits.num_rows - 1, _CHECKED).astype(int).tolist()
-    for row in rows:
-        visit = visits.slice(row, 1).to_pylist()[0]
-        expected = [campaign.id for campaign in campaigns if campaign.holds(visit)]
-        if found.ids(row) != expected:
-            raise AssertionError(f"visit {row} was answered wrongly")
-
-
-def _on_spark(console: Console, home: Path, visits: pa.Table, total: int) -> None:
-    try:
-        from remuda.spark.matching import match
-        from remuda.spark.session import session
-    except ImportError:
-        console.print("[dim]pyspark is not installed: no Spark today[/]")
-        return
-    with tempfile.TemporaryDirectory() as directory:
-        path = str(Path(directory) / "visits.parquet")
-        pa.parquet.write_table(visits, path, row_group_size=20_000)
-        with _step(console, "starting a local Spark"):
-            spark = session()
-        with _step(console, "matching every visit on Spark"):
-            matched = match(spark.read.parquet(path), home, explode=True).count()
-        spark.stop()
-    if matched != total:
-        raise AssertionError(f"Spark found {matched:,} matches, not {total:,}")
-    console.print(f"  {matched:,} matches there, the same as here")
-
-
-@contextmanager
-def _step(console: Console, what: str) -> Iterator[Any]:
-    """Say what is being done, then how long it took."""
-    start = time.perf_counter()
-    with console.status(f"{what} …"):
-        yield lambda: time.perf_counter() - start
-    console.print(f"[bold]{what}[/]: {time.perf_counter() - start:.1f} s")
+    return step

@@ -1,25 +1,27 @@
-"""Files of criteria and events: JSON lines, a JSON array, CSV or Parquet."""
+"""Files of criteria, and what all files have in common."""
 
 from __future__ import annotations
 
 import csv
+import io
+import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
-import msgspec
-
-from remuda.errors import InvalidCriterion, ParseError
-from remuda.language.criterion import Criterion
-from remuda.language.text import parse
+if TYPE_CHECKING:
+    from remuda.language.criterion import Criterion
 
 STDIN = "-"
+_KINDS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
+_COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
 
 
 class FileError(Exception):
-    """A file that cannot be read at all."""
+    """A file that cannot be read or written at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,115 +35,123 @@ class Reject:
     reason: str
 
 
-def read_criteria(path: str) -> Iterator[Criterion | Reject]:
-    """Every row of the file, as a criterion or as a reject with its reason; in order."""
-    taken: dict[str, int] = {}
-    for row, source in _rows(path):
-        try:
-            criterion = _criterion(source)
-        except InvalidCriterion as error:
-            yield Reject(path, row, error.criterion, error.place, error.reason)
-            continue
-        first = taken.setdefault(criterion.id, row)
-        if first != row:
-            reason = f"the id is taken by row {first}"
-            yield Reject(path, row, criterion.id, "id", reason)
-        else:
-            yield criterion
+def read_criteria(paths: Iterable[str], format: str | None = None) -> Iterator[Criterion | Reject]:
+    """Every row of the files, as a criterion or as a reject with its reason; in order."""
+    from remuda.errors import InvalidCriterion
+    from remuda.language.rows import criterion_of
 
-
-def read_events(path: str) -> Iterator[Any]:
-    """Every row of the file as an event."""
-    for row, source in _rows(path):
-        if isinstance(source, bytes):
+    taken: dict[str, tuple[str, int]] = {}
+    for path in paths:
+        for file, row, source in _rows(path, format):
             try:
-                yield msgspec.json.decode(source)
-            except (msgspec.DecodeError, RecursionError) as error:
-                raise FileError(f"{path}, row {row}: {error}") from None
+                criterion = criterion_of(source)
+            except InvalidCriterion as error:
+                yield Reject(file, row, error.criterion, error.place, error.reason)
+                continue
+            first = taken.setdefault(criterion.id, (file, row))
+            if first == (file, row):
+                yield criterion
+            else:
+                where = "" if first[0] == file else f" of {first[0]}"
+                reason = f"the id is taken by row {first[1]}{where}"
+                yield Reject(file, row, criterion.id, "id", reason)
+
+
+def kind_of(path: str, format: str | None = None) -> str:
+    """What a file is: what it is said to be, or what its name says."""
+    name = Path(path)
+    while name.suffix in _COMPRESSED:
+        name = name.with_suffix("")
+    return format or _KINDS.get(name.suffix.lower(), "jsonl")
+
+
+def members(path: str) -> list[str]:
+    """The file, or the files in a directory of them, as Spark leaves them."""
+    home = Path(path)
+    if path == STDIN or not home.is_dir():
+        return [path]
+    return sorted(str(one) for one in home.iterdir() if one.is_file() and one.name[0] not in "._")
+
+
+@contextmanager
+def reading(path: str) -> Iterator[IO[bytes]]:
+    """The bytes of a file, unpacked where its name says that they are packed."""
+    import pyarrow as pa
+
+    try:
+        if path == STDIN:
+            yield sys.stdin.buffer
         else:
-            yield source
+            with _opened(path) as file:
+                yield file
+    except (OSError, UnicodeDecodeError, csv.Error, pa.ArrowException) as error:
+        raise FileError(f"{path}: {reason_of(error)}") from None
 
 
-def _criterion(source: Any) -> Criterion:
-    if isinstance(source, bytes):
-        if b'"expression"' not in source:
-            return Criterion.from_json(source)
-        source = _decoded(source)
-    if isinstance(source, Mapping) and "expression" in source and "form" not in source:
-        return _tabular(source)
-    return Criterion.from_json(source)
+def _opened(path: str) -> IO[bytes]:
+    if Path(path).suffix not in _COMPRESSED:
+        return Path(path).open("rb")  # a pipe, too
+    import pyarrow as pa
+
+    return io.BufferedReader(pa.input_stream(path))
 
 
-def _tabular(row: Mapping[str, Any]) -> Criterion:
-    """A row with columns id and expression, perhaps tags."""
-    if row.get("id") is None:
-        raise InvalidCriterion("the column id is empty", "id")
-    name = str(row["id"])
-    unknown = sorted(set(row) - {"id", "expression", "tags"})
-    if unknown:
-        raise InvalidCriterion(f"the column {unknown[0]!r} is not known", unknown[0], name)
-    try:
-        expression = parse(row["expression"] or "")
-    except ParseError as error:
-        place = f"expression, column {error.column + 1}"
-        raise InvalidCriterion(str(error), place, name) from None
-    tags = row.get("tags") or ()
-    return Criterion(
-        name, expression, frozenset(tags.split(",") if isinstance(tags, str) else tags)
-    )
+def reason_of(error: Exception) -> str:
+    """The error on one line, without the path that is said anyway."""
+    number = getattr(error, "errno", None)
+    return os.strerror(number) if number else " ".join(str(error).split())
 
 
-def _decoded(source: bytes) -> Any:
-    try:
-        return msgspec.json.decode(source)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise InvalidCriterion(f"this is not JSON: {error}") from None
+def json_rows(file: IO[bytes], name: str) -> Iterator[tuple[int, bytes]]:
+    """The lines that are not blank, with their numbers from 1; or the items of one array."""
+    import msgspec
 
-
-def _rows(path: str) -> Iterator[tuple[int, Any]]:
-    """The rows of a file with their numbers, from 1; JSON as bytes, tables as mappings."""
-    if path == STDIN:
-        yield from _json_rows(sys.stdin.buffer)
-        return
-    suffix = Path(path).suffix.lower()
-    try:
-        if suffix == ".parquet":
-            yield from _parquet_rows(path)
-        elif suffix in (".csv", ".tsv"):
-            with Path(path).open(newline="", encoding="utf-8") as file:
-                rows = csv.DictReader(file, delimiter="\t" if suffix == ".tsv" else ",")
-                yield from enumerate(rows, start=1)
-        else:
-            with Path(path).open("rb") as file:
-                yield from _json_rows(file)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise FileError(f"{path}: {reason}") from None
-
-
-def _json_rows(file: IO[bytes]) -> Iterator[tuple[int, Any]]:
     for number, line in enumerate(file, start=1):
         if number == 1 and line.lstrip().startswith(b"["):  # one array, as Mustang exports it
             try:
                 items = msgspec.json.decode(line + file.read(), type=list[msgspec.Raw])
             except (msgspec.DecodeError, RecursionError) as error:
-                raise FileError(f"{getattr(file, 'name', STDIN)}: {error}") from None
+                raise FileError(f"{name}: {error}") from None
             yield from ((i, bytes(item)) for i, item in enumerate(items, start=1))
             return
         if line.strip():
             yield number, line
 
 
-def _parquet_rows(path: str) -> Iterator[tuple[int, Any]]:
+def parquet_batches(path: str, size: int) -> tuple[Any, Iterator[Any]]:
+    """The schema of a Parquet file, and its rows in Arrow batches."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    def batches() -> Iterator[Any]:
+        try:
+            yield from file.iter_batches(batch_size=size)
+        except (OSError, pa.ArrowException) as error:
+            raise FileError(f"{path}: {reason_of(error)}") from None
+
     try:
-        with pq.ParquetFile(path) as file:
-            number = 0
-            for batch in file.iter_batches():
-                for row in batch.to_pylist(maps_as_pydicts="lossy"):
-                    number += 1
-                    yield number, row
-    except pa.ArrowException as error:
-        raise FileError(f"{path}: {error}") from None
+        # Parquet is read from its end, so a stream has to be there as a whole
+        source = pa.BufferReader(sys.stdin.buffer.read()) if path == STDIN else path
+        file = pq.ParquetFile(source)
+    except (OSError, pa.ArrowException) as error:
+        raise FileError(f"{path}: {reason_of(error)}") from None
+    return file.schema_arrow, batches()
+
+
+def _rows(path: str, format: str | None) -> Iterator[tuple[str, int, Any]]:
+    """The rows of a file with its name and their numbers; JSON as bytes, tables as mappings."""
+    for file in members(path):
+        kind = kind_of(file, format)
+        if kind == "parquet":
+            _, batches = parquet_batches(file, 1 << 14)
+            rows = (row for one in batches for row in one.to_pylist(maps_as_pydicts="lossy"))
+            yield from ((file, number, row) for number, row in enumerate(rows, start=1))
+            continue
+        with reading(file) as data:
+            if kind == "jsonl":
+                yield from ((file, number, line) for number, line in json_rows(data, file))
+            else:
+                csv.field_size_limit(1 << 30)  # an expression may be long
+                text = io.TextIOWrapper(data, encoding="utf-8", newline="")
+                table = csv.DictReader(text, delimiter="\t" if kind == "tsv" else ",")
+                yield from ((file, number, row) for number, row in enumerate(table, start=1))

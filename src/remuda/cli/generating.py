@@ -3,50 +3,99 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from remuda.cli.files import FileError
-from remuda.language import json
-from remuda.language.criterion import Criterion
-from remuda.workload import KINDS
-from remuda.workload.nested import Nested
+from remuda.cli import options
+from remuda.cli.screen import counted, working
+from remuda.cli.spark_session import need_spark
 
-_GENERATORS: dict[str, Any] = {**KINDS, "nested": Nested}
+if TYPE_CHECKING:
+    from remuda.language.criterion import Criterion
+
+_SIZES = {  # what the generators call their numbers of criteria and of events
+    "criteria": ("n_criteria", "n_subscriptions", "n_queries", "n_expressions"),
+    "events": ("n_events", "n_assignments", "n_documents"),
+}
 
 
 def generate(
-    kind: Annotated[str, typer.Argument(help=f"One of {', '.join(sorted(_GENERATORS))}.")],
-    criteria: Annotated[Path, typer.Argument(help="Where the criteria go, as JSON lines.")],
-    events: Annotated[Path | None, typer.Option(help="Where the events go, as JSON lines.")] = None,
+    kind: Annotated[
+        str, typer.Argument(help="begen, ads, qgrams, keywords, vldb, mustang or nested.")
+    ],
+    criteria: Annotated[str, typer.Argument(help="Where the criteria go, as JSON lines.")],
+    events: Annotated[str | None, typer.Option(help="Where the events go, as JSON lines.")] = None,
     parameters: Annotated[
         list[str] | None,
         typer.Option("--set", help="A parameter of the generator, as name=value; repeatable."),
     ] = None,
-    text: Annotated[bool, typer.Option("--text", help="Expressions as text, not JSON.")] = False,
+    text: Annotated[
+        bool, typer.Option("--text", help="Expressions as text, not JSON; with --local.")
+    ] = False,
+    local: options.Local = False,
+    master: options.Master = "local[*]",
+    conf: options.Conf = None,
 ) -> None:
-    """Draw a workload of one of the papers' kinds."""
-    if kind not in _GENERATORS:
-        raise typer.BadParameter(
-            f"there is no {kind!r}; there are {', '.join(sorted(_GENERATORS))}"
-        )
-    generator = _GENERATORS[kind]
-    drawn = generator(**_values(generator, parameters or ())).draw()
+    """Draw a workload of one of the papers' kinds.
+
+    On Spark it is drawn in chunks, each from a seed of its own, into directories of files.
+    """
+    from remuda.cli.outputs import write_lines
+    from remuda.language.criterion import Criterion
+    from remuda.workload import KINDS
+    from remuda.workload.nested import Nested
+
+    generators: dict[str, Any] = {**KINDS, "nested": Nested}
+    if kind not in generators:
+        raise typer.BadParameter(f"there is no {kind!r}; there are {', '.join(sorted(generators))}")
+    generator = generators[kind]
+    values = _values(generator, parameters or ())
+    if not local:
+        _on_spark(kind, generator, values, criteria, events, text, master, conf)
+        return
+    drawn = generator(**values).draw()
     expressions = drawn.expressions if kind == "nested" else drawn.expressions()
     named = (Criterion(f"c{i}", one) for i, one in enumerate(expressions))
-    n = _write(criteria, (_line(criterion, text) for criterion in named))
-    print(f"{criteria}: {n:,} criteria")
-    if events is not None:
-        n = _write(events, map(json.encode, drawn.event_dicts()))
-        print(f"{events}: {n:,} events")
+    with working("drawing") as told:
+        n = write_lines(criteria, counted((_document(one, text) for one in named), told))
+        print(f"{criteria}: {n:,} criteria")
+        if events is not None:
+            n = write_lines(events, counted(drawn.event_dicts(), told))
+            print(f"{events}: {n:,} events")
 
 
-def _line(criterion: Criterion, text: bool) -> bytes:
+def _on_spark(
+    kind: str,
+    generator: Any,
+    values: dict[str, Any],
+    criteria: str,
+    events: str | None,
+    text: bool,
+    master: str,
+    conf: Sequence[str] | None,
+) -> None:
+    """The same on the executors, with the generator's own numbers where none are set."""
     if text:
-        return json.encode({"id": criterion.id, "expression": criterion.to_text()})
-    return json.encode(criterion.to_json())
+        raise typer.BadParameter("--text is written in this process: add --local")
+    need_spark()
+    from remuda.cli import spark_jobs
+
+    defaults = {one.name: one.default for one in dataclasses.fields(generator)}
+    sizes = {
+        what: values.pop(name, defaults[name])
+        for what, names in _SIZES.items()
+        for name in names
+        if name in defaults
+    }
+    spark_jobs.generate(kind, criteria, events, {**sizes, **values}, master, conf)
+
+
+def _document(criterion: Criterion, text: bool) -> Any:
+    if text:
+        return {"id": criterion.id, "expression": criterion.to_text()}
+    return criterion.to_json()
 
 
 def _values(generator: Any, given: Any) -> dict[str, Any]:
@@ -64,15 +113,3 @@ def _values(generator: Any, given: Any) -> dict[str, Any]:
         except ValueError:
             raise typer.BadParameter(f"{name} is a {kind.__name__}, not {value!r}") from None
     return values
-
-
-def _write(path: Path, lines: Any) -> int:
-    n = 0
-    try:
-        with path.open("wb") as file:
-            for line in lines:
-                file.write(line + b"\n")
-                n += 1
-    except OSError as error:
-        raise FileError(f"{path}: {error.strerror}") from None
-    return n

@@ -5,13 +5,10 @@ from __future__ import annotations
 import time
 from typing import Annotated
 
-import numpy as np
 import typer
 from rich.console import Console
 
-from remuda.cli.demo import draw_day
-from remuda.index.index import Index
-from remuda.matchers.contract import NAMES
+from remuda.cli.options import check_matcher
 
 
 def warmup(
@@ -21,11 +18,16 @@ def warmup(
     every: Annotated[bool, typer.Option("--all", help="All matchers there are.")] = False,
 ) -> None:
     """Compile the kernels; what is compiled is kept on disk."""
+    import numpy as np
+
+    from remuda.cli.day import draw_day
+    from remuda.index.index import Index
+    from remuda.matchers.contract import NAMES
+
     console = Console(highlight=False)
     campaigns, visits = draw_day(np.random.default_rng(0), 300, 50)
     for name in NAMES if every else matchers or ["auto"]:
-        if name not in NAMES:
-            raise typer.BadParameter(f"there is no matcher {name!r}; there are {', '.join(NAMES)}")
+        check_matcher(name)
         start = time.perf_counter()
         with console.status(f"compiling {name} …"):
             index = Index.build(campaigns, matcher=name)

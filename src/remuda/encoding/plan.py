@@ -7,8 +7,10 @@ program, which every criterion has for its score, decides.
 
 from __future__ import annotations
 
+import gc
 import operator
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -67,16 +69,29 @@ def joint(n_parts: int, kind: int) -> int:
 
 
 def plan(
-    expressions: Sequence[Expression],
+    expressions: Iterable[Expression],
     *,
     prefer_cnf: bool = False,
     scalars: Collection[Attribute] = (),
 ) -> tuple[Plan, Vocabulary]:
     """Encode the expressions; criterion i is the i-th of them."""
     planner = _Planner(prefer_cnf, scalars)
-    for expression in expressions:
-        planner.add(expression)
-    return planner.finish()
+    with no_collection():
+        for expression in expressions:
+            planner.add(expression)
+        return planner.finish()
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """No search for cycles meanwhile: there are none, and it took two fifths of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 @dataclass(slots=True)

@@ -42,9 +42,11 @@ class Writing:
                     checksum = zlib.crc32(block, checksum)
                 file.flush()
                 os.fsync(file.fileno())
-        except OSError as error:
+        except BaseException as error:  # Ctrl-C, too, leaves nothing behind
             self.give_up()
-            raise _storage(self.target / name, error) from None
+            if isinstance(error, OSError):
+                raise _storage(self.target / name, error) from None
+            raise
         self.files[name] = {"size": size, "crc32": checksum}
 
     def finish(self, facts: dict[str, Any]) -> None:
@@ -61,9 +63,11 @@ class Writing:
             sync(self.aside)
             self.aside.rename(self.target)
             sync(self.target.parent)
-        except OSError as error:
+        except BaseException as error:
             self.give_up()
-            raise _storage(self.target, error) from None
+            if isinstance(error, OSError):
+                raise _storage(self.target, error) from None
+            raise
 
     def give_up(self) -> None:
         shutil.rmtree(self.aside, ignore_errors=True)

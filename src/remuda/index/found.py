@@ -25,6 +25,12 @@ class Found:
     def of(hits: Hits) -> Found:
         return Found(hits.starts, hits.rows)
 
+    def one(self, i: int) -> Found:
+        """What event i satisfies."""
+        own = slice(self.starts[i], self.starts[i + 1])
+        starts = np.array([0, own.stop - own.start], np.int64)
+        return Found(starts, self.rows[own], None if self.scores is None else self.scores[own])
+
     @staticmethod
     def joined(batches: Sequence[Found]) -> Found:
         """Batches one after the other."""

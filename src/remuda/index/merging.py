@@ -154,7 +154,7 @@ def _checksums(offsets: Longs, data: NDArray[np.uint8], table: Longs) -> NDArray
     """The checksum of each id, as `checksum` has it."""
     found = np.empty(len(offsets) - 1, np.uint32)
     for row in range(len(found)):
-        crc = 0xFFFFFFFF
+        crc = np.int64(0xFFFFFFFF)
         for i in range(offsets[row], offsets[row + 1]):
             crc = table[(crc ^ data[i]) & 0xFF] ^ crc >> 8
         found[row] = crc ^ 0xFFFFFFFF

@@ -33,9 +33,10 @@ def bounds(plan: Plan) -> Floats | None:
     """For each item of the plan's clauses the most that it scores for an owner, where known.
 
     It is known if every criterion's clauses are the conjunctions that were written (not fewer, for
-    one is within another, nor other ones), and no weight is below zero.
+    one is within another, nor other ones), and no weight is below zero. Single values must not
+    have weights of their own: bounds would be so far above the scores that they save nothing.
     """
-    if plan.cnf.n_rows or plan.checked.any():
+    if plan.cnf.n_rows or plan.checked.any() or len(plan.programs.value_weight):
         return None
     programs, clauses = plan.programs, plan.conjunctions.clauses
     criteria = np.where(plan.owners.items < 0, ~plan.owners.items, plan.owners.items)
@@ -45,8 +46,7 @@ def bounds(plan: Plan) -> Floats | None:
     found = np.zeros(len(clauses.items))
     known = _bounds(
         owned_starts, rows[order], *clauses, programs.starts, programs.codes,
-        programs.leaf_literal, programs.leaf_weight, programs.value_starts, programs.value_weight,
-        found,
+        programs.leaf_literal, programs.leaf_weight, found,
     )  # fmt: skip
     return found if known else None
 
@@ -79,8 +79,6 @@ def _bounds(
     codes: Ints,
     leaf_literal: Ints,
     leaf_weight: Floats,
-    value_starts: Ints,
-    value_weight: Floats,
     found: Floats,
 ) -> bool:
     """Each conjunction of each program, a leaf by itself being one, noted at its clause."""
@@ -105,7 +103,7 @@ def _bounds(
                 first, last = (i, i + 1) if either else (n - n_parts, n)
                 if not _note(
                     leaves[first:last], own, clause_starts, items,
-                    leaf_literal, leaf_weight, value_starts, value_weight, found,
+                    leaf_literal, leaf_weight, found,
                 ):  # fmt: skip
                     return False
             n = 0 if either else n - n_parts
@@ -114,7 +112,7 @@ def _bounds(
             return False
         if n == 1 and not _note(
             leaves[:1], own, clause_starts, items,
-            leaf_literal, leaf_weight, value_starts, value_weight, found,
+            leaf_literal, leaf_weight, found,
         ):  # fmt: skip
             return False
     return True
@@ -128,8 +126,6 @@ def _note(
     items: Ints,
     leaf_literal: Ints,
     leaf_weight: Floats,
-    value_starts: Ints,
-    value_weight: Floats,
     found: Floats,
 ) -> bool:
     """Raise the bounds of the clause that has just these leaves; False where there is none."""
@@ -144,13 +140,10 @@ def _note(
         if n_same < len(leaves):
             continue
         for leaf in leaves:
-            most = leaf_weight[leaf]
-            for v in range(value_starts[leaf], value_starts[leaf + 1]):
-                most = max(most, value_weight[v])
-            if most < 0:
+            if leaf_weight[leaf] < 0:
                 return False
             for place in range(begin, end):
                 if items[place] == leaf_literal[leaf]:
-                    found[place] = max(found[place], most)
+                    found[place] = max(found[place], leaf_weight[leaf])
         return True
     return False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -60,7 +60,7 @@ class Segment:
     @classmethod
     def build(
         cls,
-        expressions: Sequence[Expression],
+        expressions: Iterable[Expression],
         *,
         matcher: str,
         scalars: Collection[Attribute] = (),
@@ -122,36 +122,38 @@ class Segment:
         self, events: EventBatch, n: int, weights: Mapping[Attribute, float], ranks: Ints
     ) -> Found:
         """The n best criteria of each event, best first, ties by their ranks."""
-        if (
-            len(getattr(self.matcher, "weights", ()))
-            and n > 0
-            and min(weights.values(), default=0) >= 0
-        ):
-            found = self._best_by_bounds(events, n, weights, ranks)
-            if found is not None:
-                return found
-        return self._best_of(self.match(events), events, n, weights, ranks)
+        ranking = len(getattr(self.matcher, "weights", ())) > 0
+        if not ranking or n == 0 or min(weights.values(), default=0.0) < 0:
+            return self._best_of(self.match(events), events, n, weights, ranks)
+        found, sure = self._best_by_bounds(events, n, weights, ranks)
+        if sure.all():
+            return found
+        if sure.mean() < 0.5:  # many are equally good: all must be looked at
+            return self._best_of(self.match(events), events, n, weights, ranks)
+        pieces = []
+        for i in range(len(events)):
+            one = events.one(i)
+            pieces.append(
+                found.one(i) if sure[i] else self._best_of(self.match(one), one, n, weights, ranks)
+            )
+        return Found.joined(pieces)
 
     def _best_by_bounds(
         self, events: EventBatch, n: int, weights: Mapping[Attribute, float], ranks: Ints
-    ) -> Found | None:
-        """The same from the best clauses; None where too many are equally good."""
+    ) -> tuple[Found, Bools]:
+        """The same from the best clauses, and for which events that is sure."""
         matcher = cast("RankingMatcher", self.matcher)
-        own = self._attribute_weights(weights)
-        of_dim = [
-            own[self.words.vocabulary.attributes.index(dimension.attribute)]
-            for dimension in self.words.vocabulary.dimensions
-        ]
-        of_space = np.array(of_dim)[self.dim_of_space[events.spaces]] if of_dim else np.empty(0)
-        for n_asked in (2 * n, 16 * n):
-            ranked = matcher.top(events, n_asked, of_space)
-            hits = self._owned(
-                Hits(ranked.starts, ranked.rows, ranked.candidates), self.plan.owners, events
-            )
-            found = self._best_of(hits, events, n, weights, ranks)
-            if settled(ranked, n_asked, found, n).all():
-                return found
-        return None
+        of_space = None
+        if weights:
+            dimensions = self.words.vocabulary.dimensions
+            of_dim = np.array([weights.get(one.attribute, 1.0) for one in dimensions], np.float64)
+            of_space = of_dim[self.dim_of_space[events.spaces]]
+        n_asked = 2 * n + 8  # more than n: a bound is the best of several owners
+        ranked = matcher.top(events, n_asked, of_space)
+        hits = Hits(ranked.starts, ranked.rows, ranked.candidates)
+        hits = self._owned(hits, self.plan.owners, events)
+        found = self._best_of(hits, events, n, weights, ranks)
+        return found, settled(ranked, n_asked, found, n)
 
     def _best_of(
         self,

@@ -174,9 +174,7 @@ def _predicate(columns: Columns, p: int) -> Predicate:
     predicate = Predicate(attribute, condition, polarity=polarity)
     if columns.weights is None or not isinstance(condition, In):
         return predicate
-    return predicate.weight(
-        {int(columns.lo[span]): float(columns.weights[span]) for span in spans}
-    )
+    return predicate.weight({int(columns.lo[span]): float(columns.weights[span]) for span in spans})
 
 
 def _condition(columns: Columns, dim: int, spans: range) -> Condition:

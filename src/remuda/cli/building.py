@@ -1,0 +1,152 @@
+"""`remuda build`: files of criteria into an index on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from remuda.cli import options
+from remuda.cli.files import read_criteria
+from remuda.cli.rejects import Sieve, keep_rejects, show_rejects
+from remuda.cli.screen import Figures, counted, warn, working
+from remuda.cli.spark_session import need_spark
+
+if TYPE_CHECKING:
+    from remuda.index.index import Index
+    from remuda.language.criterion import Criterion
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is built of what, and how."""
+
+    criteria: Sequence[str]
+    input_format: str | None
+    index: str
+    matcher: str
+    scalars: Sequence[str]
+    strict: bool
+    rejects: str | None
+    shards: int | None
+
+
+def build(
+    criteria: Annotated[
+        list[str],
+        typer.Argument(
+            help="JSON lines, a JSON array, or CSV, TSV or Parquet with columns id and expression, "
+            "perhaps tags, weights, enabled, valid_from, valid_until; - reads standard input."
+        ),
+    ],
+    index: Annotated[str, typer.Option("--output", "-o", help="The directory of the index.")],
+    matcher: options.Matcher = "auto",
+    scalars: options.Scalars = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Build nothing where a row is rejected.")
+    ] = False,
+    rejects: options.Rejects = None,
+    input_format: options.InputFormat = None,
+    shards: Annotated[
+        int | None, typer.Option("--shards", min=1, help="Shards of the index, on Spark.")
+    ] = None,
+    local: options.Local = False,
+    master: options.Master = "local[*]",
+    conf: options.Conf = None,
+) -> None:
+    """Build an index of criteria, or a new version of one that is there.
+
+    The index then has what the files have; of a version before it, only what differs is written.
+    Rows that are no criteria are named and left out, and the exit code is 1.
+    """
+    options.check_matcher(matcher)
+    options.check_input_format(input_format)
+    plan = Plan(
+        criteria, input_format, index, matcher, tuple(scalars or ()), strict, rejects, shards
+    )
+    if local:
+        if shards is not None:
+            raise typer.BadParameter("--shards is for Spark: leave --local out")
+        figures = _in_process(plan)
+    else:
+        need_spark(*criteria)
+        from remuda.cli import spark_jobs
+
+        figures = spark_jobs.build(plan, master, conf)
+    warn(figures)
+    if figures.rejects:
+        raise typer.Exit(1)
+
+
+def _in_process(plan: Plan) -> Figures:
+    figures, sieve = Figures("criteria"), Sieve()
+    with working("reading criteria") as told:
+        rows = counted(read_criteria(plan.criteria, plan.input_format), told)
+        found = list(sieve.good(rows))
+    figures.rows, figures.rejects = sieve.n_rows, len(sieve.rejects)
+    keep_rejects(sieve.rejects, plan.rejects)
+    show_rejects(sieve.rejects, len(sieve.rejects), plan.rejects)
+    if sieve.rejects and plan.strict:
+        warn("nothing was built: --strict allows no rejects")
+    else:
+        with working(f"building {plan.index}"):
+            said = _built(plan, found)
+        print(said)
+    return figures
+
+
+def _built(plan: Plan, criteria: Sequence[Criterion]) -> str:
+    """Publish a version with these criteria; what became of them."""
+    from remuda.index.index import Index, load
+    from remuda.model.attributes import Attribute
+
+    if Path(plan.index, "CURRENT").exists():
+        index = load(plan.index)
+        same = frozenset(map(Attribute.parse, plan.scalars)) == index.scalars
+        if same and index.matcher == plan.matcher:
+            return _changed(plan.index, index, criteria)
+    index = Index.build(criteria, matcher=plan.matcher, scalars=plan.scalars)
+    return f"{plan.index}, {index.save(plan.index)}: {len(index):,} criteria"
+
+
+def _changed(path: str, index: Index, criteria: Sequence[Criterion]) -> str:
+    """Make the saved index have these criteria; only those that differ are written."""
+    from remuda.language import json
+
+    before = _documents(path, index)
+    after = {criterion.id: criterion for criterion in criteria}
+    added = [criterion for name, criterion in after.items() if name not in before]
+    changed = [
+        criterion
+        for name, criterion in after.items()
+        if name in before and before[name] != json.encode(criterion.to_json())
+    ]
+    removed = before.keys() - after.keys()
+    said = f"{len(added):,} added, {len(changed):,} changed, {len(removed):,} removed"
+    kept = f"{len(after) - len(added) - len(changed):,} kept"
+    if not added and not changed and not removed:
+        return f"{path}, {index.version}: nothing changed, {kept}"
+    index.remove(*removed)
+    index.update([*changed, *added])
+    return f"{path}, {index.save(path)}: {said}, {kept}"
+
+
+def _documents(path: str, index: Index) -> dict[str, bytes]:
+    """The criteria of the saved index as they are stored, by id."""
+    from remuda.index import storage
+
+    state, _ = storage.load(Path(path), index.version)
+    found: dict[str, bytes] = {}
+    for part in state.parts:
+        places = part.places()
+        ids = _taken(part.roster.id_array(), places)
+        found.update(zip(ids, _taken(part.roster.documents(), places), strict=True))
+    return found
+
+
+def _taken(array: Any, places: Iterable[int]) -> list[Any]:
+    found: list[Any] = array.take(places).to_pylist()
+    return found

@@ -1,0 +1,62 @@
+"""`remuda stats` and `remuda prune`: what a saved index has, and old versions of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from remuda.cli import options
+from remuda.cli.screen import show_table, working
+
+
+def stats(
+    index: options.IndexPath,
+    version: options.Version = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
+) -> None:
+    """Show the sizes of an index."""
+    from remuda.index.index import load
+    from remuda.index.storage import read_version
+
+    opened = load(index, version=version)
+    told = read_version(Path(index), opened.version)
+    kept = [one.name for one in Path(index, "versions").iterdir() if not one.name.startswith(".")]
+    found = {
+        "version": opened.version,
+        "versions kept": len(kept),
+        **opened.stats(),
+        "scalars": ", ".join(told.facts["scalars"]),
+        "bytes on disk": told.nbytes,
+    }
+    if as_json:
+        print(json.dumps(found, ensure_ascii=False))
+        return
+    show_table(
+        ("what", "how much"),
+        [
+            (name, f"{value:,}" if isinstance(value, int) else value)
+            for name, value in found.items()
+        ],
+    )
+    entries = [
+        (one["segment"], one["criteria"], one["bytes"], "some" if one["alive"] else "all")
+        for one in told.segments
+    ]
+    show_table(("segment", "criteria", "bytes", "in use"), entries)
+
+
+def prune(
+    index: options.IndexPath,
+    keep: Annotated[int, typer.Option(min=1, help="How many versions stay, the newest.")] = 1,
+) -> None:
+    """Remove old versions of an index, and what only they need."""
+    from remuda.index.storage import current_version
+    from remuda.index.storage import prune as pruned
+
+    current_version(Path(index))  # says so where there is no index
+    with working(f"pruning {index}"):
+        gone = pruned(Path(index), keep)
+    print(f"{index}: {', '.join(gone)} removed" if gone else f"{index}: nothing to remove")

@@ -1,0 +1,114 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+FORMATS = ("jsonl", "csv", "parquet")
+
+IndexPath = Annotated[str, typer.Argument(metavar="INDEX", help="The directory of a saved index.")]
+Events = Annotated[
+    str,
+    typer.Argument(
+        metavar="EVENTS",
+        help="Events: JSON lines, CSV, TSV or Parquet, a file or a directory of them; - reads "
+        "standard input. Columns of CSV are typed by what is in them: whole numbers, floats, true "
+        "and false, ISO dates and timestamps, else text; an empty cell is missing. In process, "
+        "the first megabytes decide.",
+    ),
+]
+Output = Annotated[
+    str,
+    typer.Option("--output", "-o", help="Where it goes; its suffix is its format. - is stdout."),
+]
+Format = Annotated[
+    str | None, typer.Option("--format", help=f"Format of the output: {', '.join(FORMATS)}.")
+]
+InputFormat = Annotated[
+    str | None,
+    typer.Option("--input-format", help="Format of the input: jsonl, csv, tsv or parquet."),
+]
+Text = Annotated[
+    list[str] | None,
+    typer.Option("--text", help="A column of CSV that is text, whatever it looks like; repeat."),
+]
+Tags = Annotated[
+    list[str] | None,
+    typer.Option("--tag", "--tags", help="Only criteria with this tag; repeat for any of several."),
+]
+Now = Annotated[
+    str | None,
+    typer.Option("--now", help="The moment it is: a timestamp (in UTC), or epoch milliseconds."),
+]
+Version = Annotated[
+    str | None, typer.Option("--version", help="A version of the index; the newest by default.")
+]
+Local = Annotated[bool, typer.Option("--local", help="In this process, without Spark.")]
+Master = Annotated[str, typer.Option("--master", help="Where Spark runs.")]
+Conf = Annotated[
+    list[str] | None, typer.Option("--conf", help="A setting of Spark, as key=value; repeat.")
+]
+Matcher = Annotated[str, typer.Option("--matcher", help="The algorithm that finds.")]
+Scalars = Annotated[
+    list[str] | None,
+    typer.Option("--scalars", help="An attribute that is never a list; repeat."),
+]
+Rejects = Annotated[
+    str | None, typer.Option("--rejects", help="A file for all rejects, as JSON lines.")
+]
+
+
+def moment(text: str | None) -> datetime | int | None:
+    """The moment that `--now` names."""
+    from remuda.language.moments import read_timestamp
+
+    if text is None or text.lstrip("-").isdecimal():
+        return None if text is None else int(text)
+    found = read_timestamp(text)
+    if found is None:
+        raise typer.BadParameter(f"--now: {text!r} is neither a timestamp nor milliseconds")
+    return found
+
+
+def pairs(given: Iterable[str] | None, option: str) -> dict[str, str]:
+    """What options of the form key=value say."""
+    found = {}
+    for pair in given or ():
+        key, equals, value = pair.partition("=")
+        if not key or not equals:
+            raise typer.BadParameter(f"{option} wants key=value, not {pair!r}")
+        found[key] = value
+    return found
+
+
+def numbers(given: Iterable[str] | None, option: str) -> dict[str, float]:
+    """The same where the values are numbers."""
+    try:
+        return {key: float(value) for key, value in pairs(given, option).items()}
+    except ValueError as error:
+        raise typer.BadParameter(f"{option}: {error}") from None
+
+
+def check_matcher(name: str) -> None:
+    """Refuse a matcher that there is not."""
+    from remuda.matchers.contract import NAMES
+
+    if name not in NAMES:
+        raise typer.BadParameter(f"there is no matcher {name!r}; there are {', '.join(NAMES)}")
+
+
+def check_format(name: str | None) -> None:
+    """Refuse a format that is not written."""
+    if name is not None and name not in FORMATS:
+        raise typer.BadParameter(f"there is no format {name!r}; there are {', '.join(FORMATS)}")
+
+
+def check_input_format(name: str | None) -> None:
+    """Refuse a format that is not read."""
+    known = (*FORMATS, "tsv")
+    if name is not None and name not in known:
+        raise typer.BadParameter(f"there is no format {name!r}; there are {', '.join(known)}")

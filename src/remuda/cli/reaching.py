@@ -1,0 +1,175 @@
+"""`remuda reach`: how many events each criterion holds for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from remuda.cli import options
+from remuda.cli.files import FileError
+from remuda.cli.screen import Figures, show_table, warn, working
+from remuda.cli.spark_session import need_spark
+
+if TYPE_CHECKING:
+    from remuda.index.index import Index
+
+_WIDEST = 20
+
+
+def reach(
+    index: options.IndexPath,
+    events: options.Events,
+    output: Annotated[
+        str | None,
+        typer.Option("--output", "-o", help="A file with all criteria; - is stdout."),
+    ] = None,
+    n: Annotated[int, typer.Option("-n", min=1, help="How many are shown.")] = _WIDEST,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Draw them into this picture (PNG, SVG, PDF).")
+    ] = None,
+    user: Annotated[
+        str | None,
+        typer.Option("--user", help="Count different values of this column too; on Spark."),
+    ] = None,
+    approximate: Annotated[
+        bool, typer.Option("--approximate", help="Estimate the users, within some 5 %.")
+    ] = False,
+    tags: options.Tags = None,
+    now: options.Now = None,
+    version: options.Version = None,
+    format: options.Format = None,
+    input_format: options.InputFormat = None,
+    text: options.Text = None,
+    local: options.Local = False,
+    master: options.Master = "local[*]",
+    conf: options.Conf = None,
+) -> None:
+    """Count the events that each criterion holds for; show those that reach furthest."""
+    options.check_format(format)
+    options.check_input_format(input_format)
+    if approximate and user is None:
+        raise typer.BadParameter("--approximate is for users: --user names their column")
+    how: dict[str, Any] = {"tags": frozenset(tags) if tags else None, "now": options.moment(now)}
+    if plot is not None:
+        _need_plots()
+    if local:
+        if user is not None:
+            raise typer.BadParameter("--user is for Spark: leave --local out")
+        table, figures = _in_process(index, version, events, input_format, text or (), how)
+    else:
+        need_spark(events)
+        from remuda.cli import spark_jobs
+
+        how |= {"user": user, "approximate": approximate, "version": version}
+        table, figures = spark_jobs.reach(
+            index, events, input_format, text or (), how, master, conf
+        )
+    _show(table, output, format, n)
+    if plot is not None:
+        draw(table.slice(0, n), plot)
+    warn(figures)
+    if figures.rejects:
+        raise typer.Exit(1)
+
+
+def _in_process(
+    path: str,
+    version: str | None,
+    events: str,
+    format: str | None,
+    text: Any,
+    how: dict[str, Any],
+) -> tuple[Any, Figures]:
+    """A table with id and events, the widest first."""
+    import numpy as np
+    import pyarrow as pa
+
+    from remuda.cli.events import read_events
+    from remuda.index.index import load
+
+    figures = Figures("events", matches=0)
+    index = load(path, version=version)
+    counts = np.zeros(len(index), np.int64)
+    with working("counting") as told:
+        for portion in read_events(events, format, text).portions:
+            counts += index.reach(portion.events, **how)
+            figures.rows += portion.n_rows
+            figures.name(portion.rejects)
+            told(f"{figures.rows:,} events")
+    figures.matches = int(counts.sum())
+    ids, asked = _in_order(path, index, how["tags"])
+    return widest_first(pa.table({"id": ids.filter(asked), "events": counts[asked]})), figures
+
+
+def widest_first(table: Any) -> Any:
+    """The table by events, ties by id."""
+    return table.sort_by([("events", "descending"), ("id", "ascending")])
+
+
+def _in_order(path: str, index: Index, tags: frozenset[str] | None) -> tuple[Any, Any]:
+    """The ids in insertion order, as reach counts them, and which of them were asked about."""
+    import numpy as np
+    import pyarrow as pa
+
+    from remuda.index import storage
+
+    state, _ = storage.load(Path(path), index.version)
+    ids, orders, asked = [pa.array([], pa.string())], [np.empty(0, np.int64)], [np.empty(0, bool)]
+    for part in state.parts:
+        places = part.places()
+        ids.append(part.roster.id_array().take(pa.array(places)).cast(pa.string()))
+        orders.append(part.roster.orders[places])
+        tagged = places if tags is None else part.roster.tags.of_any(tags)
+        asked.append(np.isin(places, tagged))
+    order = np.argsort(np.concatenate(orders))
+    return pa.concat_arrays(ids).take(pa.array(order)), np.concatenate(asked)[order]
+
+
+def _show(table: Any, output: str | None, format: str | None, n: int) -> None:
+    if output is not None:
+        from remuda.cli.outputs import writing
+
+        with writing(output, format, table.schema) as sink:
+            sink.write(table)
+    if output != "-":
+        first = table.slice(0, n)
+        show_table(
+            table.schema.names, zip(*(one.to_pylist() for one in first.columns), strict=True)
+        )
+        counts = table.column("events").to_numpy()
+        print(f"{len(counts):,} criteria, {int((counts == 0).sum()):,} of them reach nobody")
+
+
+def _need_plots() -> None:
+    try:
+        import matplotlib as _  # noqa: F401, ICN001
+    except ImportError:
+        raise FileError("--plot needs matplotlib: pip install 'remuda[plot]'") from None
+
+
+def draw(table: Any, path: Path) -> None:
+    """Bars for the criteria of the table, the first on top."""
+    from matplotlib.figure import Figure
+
+    from remuda.cli.outputs import aside
+
+    names = [name if len(name) <= 40 else name[:39] + "…" for name in table["id"].to_pylist()]
+    places = range(len(names))
+    figure = Figure(figsize=(8, 1.2 + 0.26 * max(len(names), 1)), layout="constrained")
+    axes = figure.subplots()
+    bars = axes.barh(places, table["events"].to_pylist(), color="#4878a8")
+    axes.bar_label(bars, fmt="{:,.0f}", padding=3, fontsize=8)
+    axes.set_yticks(places, names, fontsize=8)
+    axes.invert_yaxis()
+    axes.margins(x=0.12)
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+    axes.set_xlabel("events")
+    axes.set_title("The criteria that reach furthest", loc="left")
+    axes.spines[["top", "right"]].set_visible(False)
+    try:
+        with aside(str(path)) as file:
+            figure.savefig(file, dpi=150, format=path.suffix[1:] or "png")
+    except ValueError as error:  # no such format
+        raise FileError(f"{path}: {error}") from None

@@ -1,0 +1,88 @@
+"""What a person sees: progress, tables, warnings, the figures at the end."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+SHOWN = 20  # rejects and other rows that are shown of many
+
+
+@dataclass(slots=True)
+class Figures:
+    """What a job did, for its last line; it counts its time from when it is made."""
+
+    what: str = "rows"
+    rows: int = 0
+    rejects: int = 0
+    matches: int | None = None
+    began: float = field(default_factory=time.perf_counter)
+
+    def name(self, rejects: Sequence[str]) -> None:
+        """Count rejects, and say what is wrong with the first of them."""
+        for reject in rejects[: max(0, SHOWN - self.rejects)]:
+            warn(reject)
+        self.rejects += len(rejects)
+
+    def __str__(self) -> str:
+        seconds = time.perf_counter() - self.began
+        parts = [f"{self.rows:,} {self.what} in", f"{self.rejects:,} rejected"]
+        if self.matches is not None:
+            parts.append(f"{self.matches:,} matches")
+        rate = self.rows / seconds if seconds else 0.0
+        return f"{', '.join(parts)}; {seconds:.1f} s, {rate:,.0f} {self.what} a second"
+
+
+def warn(message: object) -> None:
+    print(message, file=sys.stderr)
+
+
+@contextmanager
+def working(what: str) -> Iterator[Callable[[str], None]]:
+    """A line on the terminal that says what is done; call the result to say how far it is."""
+    console = Console(stderr=True)
+    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    shown = console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=not shown) as progress:
+        task = progress.add_task(what)
+        yield lambda how_far: progress.update(task, description=f"{what}: {how_far}")
+
+
+def counted(rows: Iterable[Any], told: Callable[[str], None], every: int = 1_000) -> Iterator[Any]:
+    """The rows, telling how many there were."""
+    for n, row in enumerate(rows, start=1):
+        yield row
+        if n % every == 0:
+            told(f"{n:,} rows")
+
+
+def show_table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    title: str | None = None,
+    *,
+    stderr: bool = False,
+) -> None:
+    """A table for people; numbers stand to the right."""
+    table = Table(title=title, title_justify="left")
+    shown = [list(row) for row in rows]
+    for place, name in enumerate(columns):
+        numeric = all(isinstance(row[place], int | float) for row in shown)
+        table.add_column(name, justify="right" if shown and numeric else "left")
+    for row in shown:
+        table.add_row(*map(_cell, row))
+    Console(stderr=stderr).print(table, markup=False)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return f"{value:,.3f}" if isinstance(value, float) else str(value)

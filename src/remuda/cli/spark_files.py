@@ -1,0 +1,224 @@
+"""Files of events to DataFrames, and DataFrames of answers to files."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as sf
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    MapType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+from remuda.cli.files import FileError, kind_of
+from remuda.cli.screen import SHOWN, warn
+from remuda.spark.asking import VERSION
+from remuda.spark.events import ERROR
+from remuda.spark.matching import MATCHES
+
+if TYPE_CHECKING:
+    from remuda.cli.matching import Files
+
+_LINE, _CORRUPT = "value", "_corrupt_record"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A frame that is watched: when it was used, how many rows and matches it had."""
+
+    frame: DataFrame
+    observation: Observation
+
+    def rows(self) -> int:
+        return self._get("rows")
+
+    def matches(self) -> int:
+        return self._get("matches")
+
+    def errors(self) -> int:
+        return self._get("errors")
+
+    def _get(self, name: str) -> int:
+        return int(self.observation.get.get(name) or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """Rows with the column that has the event (None: the whole row), and rows that are none."""
+
+    good: DataFrame
+    event: str | None = None
+    bad: Seen | None = None
+
+    def observed(self) -> Seen:
+        watch = Observation()
+        return Seen(self.good.observe(watch, sf.count(sf.lit(1)).alias("rows")), watch)
+
+    def told(self) -> int:
+        """Name the first rows that are none; how many there were, once the good ones were used."""
+        n_bad = self.bad.errors() if self.bad else 0
+        if self.bad and n_bad:
+            wrong = self.bad.frame.filter(sf.col(_CORRUPT).isNotNull()).limit(SHOWN)
+            for row in wrong.collect():
+                warn(f"not a row of the table: {row[_CORRUPT][:200]}")
+        return n_bad
+
+
+def frame_of(spark: SparkSession, path: str, format: str | None, text: Sequence[str]) -> Events:
+    """The events of files: JSON lines as text, so that nothing in them is coerced."""
+    lines = spark.read.option("lineSep", "\n").text(path)
+    kind = kind_of(next(iter(lines.inputFiles()), path), format)
+    if kind == "parquet":
+        return Events(spark.read.parquet(path))
+    if kind == "jsonl":
+        return Events(lines.filter(sf.col(_LINE).rlike(r"\S")), _LINE)
+    return _csv(spark, path, "\t" if kind == "tsv" else ",", text)
+
+
+def stream_of(spark: SparkSession, path: str, format: str | None) -> tuple[DataFrame, str | None]:
+    """Files that arrive in a directory, and the column that has the event.
+
+    Columns are those of the files that are there, of which one at least must be.
+    """
+    there = frame_of(spark, path, format, ())
+    if there.event is not None:
+        lines = spark.readStream.option("lineSep", "\n").text(path)
+        return lines.filter(sf.col(_LINE).rlike(r"\S")), _LINE
+    reader = spark.readStream.schema(there.good.schema)
+    if there.bad is None:
+        return reader.parquet(path), None
+    return reader.options(header=True, quote='"', escape='"', multiLine=True).csv(path), None
+
+
+def _csv(spark: SparkSession, path: str, separator: str, text: Sequence[str]) -> Events:
+    reader = spark.read.options(header=True, sep=separator, quote='"', escape='"', multiLine=True)
+    found = reader.option("inferSchema", True).csv(path).schema
+    fields = [
+        StructField(one.name, StringType() if one.name in text else one.dataType)
+        for one in found.fields
+    ]
+    if not fields:
+        return Events(spark.createDataFrame([], StructType([])))
+    schema = StructType([*fields, StructField(_CORRUPT, StringType())])
+    rows = reader.schema(schema).option("columnNameOfCorruptRecord", _CORRUPT).csv(path)
+    watch = Observation()
+    seen = rows.observe(watch, sf.count(_CORRUPT).alias("errors"))
+    good = seen.filter(sf.col(_CORRUPT).isNull()).drop(_CORRUPT)
+    return Events(good, None, Seen(rows, watch))
+
+
+def seen_by(found: DataFrame, event: str | None) -> Seen:
+    """The answers, watched."""
+    watch = Observation()
+    errors = sf.count(ERROR) if event is not None else sf.count(sf.lit(None))
+    frame = found.observe(
+        watch,
+        sf.count(sf.lit(1)).alias("rows"),
+        sf.sum(sf.size(MATCHES)).alias("matches"),
+        errors.alias("errors"),
+    )
+    return Seen(frame, watch)
+
+
+def written(found: DataFrame, files: Files, *, explode: bool) -> None:
+    """Write the answers, a directory of files in their format."""
+    kind = kind_of(files.output, files.format)
+    frame = _laid_out(found, explode)
+    with placed(files.output) as path:
+        if kind == "parquet":
+            _renamed(frame).write.parquet(path)
+        elif kind == "csv":
+            _in_cells(_renamed(frame)).write.csv(path, header=True, emptyValue="", escape='"')
+        else:
+            frame.select(_line(frame)).write.text(path)
+
+
+def printed(found: DataFrame, files: Files, *, explode: bool) -> None:
+    """Print the answers as JSON lines, when all are there."""
+    if files.format not in (None, "jsonl"):
+        raise FileError(f"Spark prints JSON lines, no {files.format}: name a file with -o")
+    frame = _laid_out(found, explode)
+    with tempfile.TemporaryDirectory(prefix="remuda-") as home:
+        path = Path(home, "lines")
+        frame.select(_line(frame)).write.text(str(path))
+        if not path.is_dir():
+            raise FileError("Spark runs elsewhere: name an output that it reaches with -o")
+        sys.stdout.flush()
+        for part in sorted(path.glob("part-*")):
+            with part.open("rb") as lines:
+                shutil.copyfileobj(lines, sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+
+
+def _laid_out(found: DataFrame, explode: bool) -> DataFrame:
+    return found.withColumn(MATCHES, sf.explode(MATCHES)) if explode else found
+
+
+def _renamed(frame: DataFrame) -> DataFrame:
+    """A line of JSON is called the event that it is."""
+    return frame.withColumnRenamed(_LINE, "event") if ERROR in frame.columns else frame
+
+
+def _line(frame: DataFrame) -> Any:
+    """The row as a line of JSON; an event that was one goes in as it was."""
+    if ERROR not in frame.columns:
+        return sf.to_json(sf.struct("*"))
+    rest = sf.substring(sf.to_json(sf.struct(MATCHES, VERSION)), 2, 2**31 - 1)
+    event = sf.col(_LINE)
+    whole = sf.concat(sf.lit('{"event":'), sf.trim(event), sf.lit(","), rest)
+    wrong = sf.to_json(sf.struct(event.alias("event"), MATCHES, VERSION, ERROR))
+    return sf.when(sf.col(ERROR).isNull(), whole).otherwise(wrong)
+
+
+def _in_cells(frame: DataFrame) -> DataFrame:
+    """What is a list or an object as JSON in its cell."""
+    nested = (ArrayType, MapType, StructType)
+    columns = []
+    for field in frame.schema.fields:
+        column = sf.col(f"`{field.name}`")
+        if isinstance(field.dataType, nested):
+            column = sf.to_json(column).alias(field.name)
+        elif isinstance(field.dataType, BinaryType):
+            column = sf.base64(column).alias(field.name)
+        columns.append(column)
+    return frame.select(*columns)
+
+
+@contextmanager
+def placed(path: str) -> Iterator[str]:
+    """A directory under another name that takes its own when all went well."""
+    if "://" in path:  # a store that knows no renaming; Spark marks there what is complete
+        yield path
+        return
+    target = Path(path).absolute()
+    if not _replaceable(target):
+        raise FileError(f"{path}: it is there and is not an output of Spark's; name another")
+    aside = target.with_name(f".{target.name}.{os.getpid()}")
+    atexit.register(shutil.rmtree, aside, ignore_errors=True)  # a task may outlive an interrupt
+    try:
+        yield str(aside)
+        if target.is_dir():
+            shutil.rmtree(target)
+        aside.replace(target)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _replaceable(target: Path) -> bool:
+    if not target.is_dir():
+        return True
+    return (target / "_SUCCESS").exists() or not any(target.iterdir())

@@ -1,0 +1,198 @@
+"""The commands' work where it runs on Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from remuda.cli.files import Reject
+from remuda.cli.rejects import keep_rejects, show_rejects
+from remuda.cli.screen import SHOWN, Figures, warn
+from remuda.cli.spark_files import frame_of, placed, printed, seen_by, stream_of, written
+from remuda.cli.spark_session import started, waiting
+
+if TYPE_CHECKING:
+    from remuda.cli.building import Plan
+    from remuda.cli.matching import Files, Question
+    from remuda.engine.ratifying import Ratification
+
+Conf = Sequence[str] | None
+
+
+def check(
+    files: Sequence[str], format: str | None, kept: str | None, master: str, conf: Conf
+) -> Figures:
+    """Validate criteria on the executors."""
+    with (
+        started(master, conf) as spark,
+        _validated(spark, files, format, Figures("criteria"), kept) as (_, figures),
+    ):
+        return figures
+
+
+def build(plan: Plan, master: str, conf: Conf) -> Figures:
+    """Validate criteria and build their index on the executors."""
+    from remuda.spark.building import build_index
+
+    with (
+        started(master, conf) as spark,
+        _validated(spark, plan.criteria, plan.input_format, Figures("criteria"), plan.rejects) as (
+            criteria,
+            figures,
+        ),
+    ):
+        if figures.rejects and plan.strict:
+            warn("nothing was built: --strict allows no rejects")
+            return figures
+        how: dict[str, Any] = {"matcher": plan.matcher, "scalars": plan.scalars}
+        with waiting(spark, f"building {plan.index}"):
+            built = build_index(criteria, plan.index, shards=plan.shards, **how)
+        print(f"{plan.index}, {built}")
+        return figures
+
+
+@contextmanager
+def _validated(
+    spark: Any, files: Sequence[str], format: str | None, figures: Figures, kept: str | None
+) -> Iterator[tuple[Any, Figures]]:
+    """The criteria of files, with what is wrong counted, shown and kept."""
+    from remuda.spark.criteria import read_criteria
+
+    with waiting(spark, "reading criteria"):
+        criteria = read_criteria(spark, list(files), "json" if format == "jsonl" else format)
+    try:
+        counts = criteria.summary()
+        figures.rows, figures.rejects = counts.rows, counts.bad
+        if counts.bad:
+            rows = criteria.bad.orderBy("file", "row")
+            keep_rejects(_rejects(rows.toLocalIterator()) if kept else (), kept)
+            show_rejects(_rejects(rows.limit(SHOWN).collect()), counts.bad, kept)
+        yield criteria, figures
+    finally:
+        criteria.release()
+
+
+def _rejects(rows: Any) -> Iterator[Reject]:
+    for row in rows:
+        file = (row["file"] or "").removeprefix("file:").replace("///", "/")
+        yield Reject(file, row["row"], row["id"], row["place"] or "", row["reason"])
+
+
+def answer(question: Question, files: Files, master: str, conf: Conf) -> Figures:
+    """Match a table of events, or find the best for each, and write them."""
+    from remuda.spark import matching
+
+    with started(master, conf) as spark:
+        figures = Figures("events", matches=0)
+        with waiting(spark, "matching"):
+            events = frame_of(spark, files.events, files.input_format, files.text)
+            how: dict[str, Any] = {
+                "version": question.version,
+                "tags": question.tags,
+                "now": question.now,
+                "event": events.event,
+            }
+            if question.n is None:
+                found = matching.match(events.good, question.index, **how)
+            else:
+                how["weights"] = question.weights
+                found = matching.top(events.good, question.index, question.n, **how)
+            observed = seen_by(found, events.event)
+            put = printed if files.output == "-" else written
+            put(observed.frame, files, explode=question.explode)
+        n_bad = events.told()
+        figures.rows = observed.rows() + n_bad
+        figures.matches = observed.matches()
+        figures.rejects = observed.errors() + n_bad
+        if observed.errors():
+            warn("event_error says of each event that is no object why; it is in the output")
+        return figures
+
+
+def reach(
+    index: str,
+    events: str,
+    format: str | None,
+    text: Sequence[str],
+    how: dict[str, Any],
+    master: str,
+    conf: Conf,
+) -> tuple[Any, Figures]:
+    """A table with id, events and perhaps users, the widest first."""
+    from remuda.cli.reaching import widest_first
+    from remuda.spark.reaching import reach as reached
+
+    with started(master, conf) as spark:
+        figures = Figures("events")
+        with waiting(spark, "counting"):
+            frame = frame_of(spark, events, format, text)
+            seen = frame.observed()
+            table = reached(seen.frame, index, event=frame.event, **how).toArrow()
+        figures.matches = int(table["events"].to_numpy().sum())
+        n_bad = frame.told()
+        figures.rows, figures.rejects = seen.rows() + n_bad, n_bad
+        return widest_first(table), figures
+
+
+def ratify(
+    index: str,
+    version: str | None,
+    events: str | None,
+    format: str | None,
+    how: dict[str, Any],
+    master: str,
+    conf: Conf,
+) -> Ratification:
+    """Compare an index with plain evaluation on the executors."""
+    from remuda.spark.checking import ratify as ratified
+
+    with started(master, conf) as spark, waiting(spark, "comparing with plain evaluation"):
+        given = None if events is None else frame_of(spark, events, format, ())
+        if given is not None:
+            how |= {"events": given.good, "event": given.event}
+        return ratified(index, spark=spark, version=version, **how)
+
+
+def stream(
+    index: str,
+    events: str,
+    format: str | None,
+    output: str,
+    how: dict[str, Any],
+    master: str,
+    conf: Conf,
+) -> None:
+    """Match files as they arrive, until there is no end, or an end was asked for."""
+    from remuda.spark.streaming import match_stream
+
+    with started(master, conf) as spark:
+        frame, event = stream_of(spark, events, format)
+        query = match_stream(frame, index, output, event=event, **how)
+        try:
+            while not query.awaitTermination(1):
+                pass
+        finally:
+            query.stop()
+
+
+def generate(
+    kind: str,
+    criteria: str,
+    events: str | None,
+    parameters: dict[str, Any],
+    master: str,
+    conf: Conf,
+) -> None:
+    """Draw a workload on the executors, into directories of JSON lines."""
+    from remuda.spark.generating import generate as drawn
+
+    with started(master, conf) as spark, waiting(spark, "drawing"):
+        tables = drawn(spark, kind, **parameters)
+        with placed(criteria) as path:
+            tables.criteria.select("json").write.text(path)
+        print(f"{criteria}: {parameters['criteria']:,} criteria")
+        if events is not None:
+            with placed(events) as path:
+                tables.events.selectExpr("to_json(event)").write.text(path)
+            print(f"{events}: {parameters['events']:,} events")

@@ -1,0 +1,393 @@
+"""Indexes built on the executors: a segment a shard, then one version that names them all.
+
+Every criterion has a shard by the hash of its id. A task has all rows of a shard, new ones and
+those of the version before, so it alone can tell what was added, changed and removed. What tasks
+write is nothing until the driver publishes it: a task that failed or ran twice leaves a directory
+that no version names, and `sweep` takes it away.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+
+from remuda.encoding.plan import no_collection
+from remuda.errors import DuplicateCriterion, RemudaError
+from remuda.index import storage
+from remuda.index.directory import Reading
+from remuda.index.index import Index
+from remuda.index.locking import Lock
+from remuda.index.roster import Roster, StoredCriteria, packed_documents
+from remuda.index.segment import Segment
+from remuda.index.state import Part
+from remuda.language.criterion import Criterion
+from remuda.model.attributes import Attribute
+from remuda.model.expressions import And, Expression
+from remuda.spark.criteria import Criteria
+
+_SHARD = 250_000  # criteria of a shard where nothing else is said
+_PILE = 8  # segments of a shard before they become one
+_ANY = And()
+_STALE = 24 * 3600.0  # seconds after which a build takes away what no version names
+
+_ROW = "id string, json string, order bigint, digest string, segment int, place int"
+_REPORT = """shard int, segment string, added bigint, changed bigint, removed bigint, kept bigint,
+    last bigint, whole boolean, dead map<int, binary>, twice string"""
+_ARROW_ROW = pa.schema(
+    {
+        "id": pa.string(),
+        "json": pa.string(),
+        "order": pa.int64(),
+        "digest": pa.string(),
+        "segment": pa.int32(),
+        "place": pa.int32(),
+    }
+)
+_ARROW_REPORT = pa.schema(
+    {
+        "shard": pa.int32(),
+        "segment": pa.string(),
+        **{name: pa.int64() for name in ("added", "changed", "removed", "kept", "last")},
+        "whole": pa.bool_(),
+        "dead": pa.map_(pa.int32(), pa.binary()),
+        "twice": pa.string(),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A version that was published, and how its criteria differ from those before."""
+
+    version: str
+    shards: int
+    added: int
+    changed: int
+    removed: int
+    kept: int
+    rejected: int
+    seconds: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.version}: {self.added:,} added, {self.changed:,} changed, "
+            f"{self.removed:,} removed, {self.kept:,} kept, {self.rejected:,} rejected; "
+            f"{self.shards} shards, {self.seconds:.1f} s"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """What a task needs to know, all of it small."""
+
+    path: str
+    matcher: str
+    scalars: tuple[str, ...]
+    next_order: int
+    sizes: dict[int, list[int]]  # of each shard: criteria in its segments, removed ones too
+    whole: bool  # all shards are written anew
+
+
+def build_index(
+    criteria: Criteria | DataFrame,
+    path: str | PathLike[str],
+    *,
+    shards: int | None = None,
+    matcher: str = "auto",
+    scalars: Iterable[str] = (),
+) -> Built:
+    """Index the criteria in a directory that driver and workers reach, as its newest version.
+
+    Where there is a version already, only what differs from it is written; a criterion that
+    changed keeps its place in the order, new ones come last in the order of the input.
+    """
+    began = time.monotonic()
+    good = _canonical(criteria.good if isinstance(criteria, Criteria) else criteria)
+    rejected = criteria.counts.bad if isinstance(criteria, Criteria) else 0
+    home = Path(path).absolute()
+    facts = {"matcher": matcher, "scalars": _spelt(matcher, scalars)}
+    if shards is not None and shards < 1:
+        raise ValueError(f"{shards} shards make no sense")
+    with Lock(home):
+        _swept(home, _STALE)
+        before = _version(home)
+        n_shards = shards or (before.facts.get("shards") if before else None) or _enough(criteria)
+        reports = _run(good, before, home, {**facts, "shards": n_shards})
+        version = _published(home, before, {**facts, "shards": n_shards}, reports)
+    counts = {
+        name: sum(report[name] for report in reports)
+        for name in ("added", "changed", "removed", "kept")
+    }
+    seconds = time.monotonic() - began
+    return Built(version, n_shards, **counts, rejected=rejected, seconds=seconds)
+
+
+def sweep(path: str | PathLike[str], older_than: float = 0.0) -> list[str]:
+    """Remove what broken builds left: directories that no version names, so many seconds old."""
+    home = Path(path)
+    with Lock(home):
+        return _swept(home, older_than)
+
+
+def _swept(home: Path, older_than: float) -> list[str]:
+    versions = _names(home / "versions")
+    named = {
+        entry["segment"]
+        for version in versions
+        if not version.startswith(".")
+        for entry in storage.read_version(home, version).segments
+    }
+    left = [home / "segments" / name for name in _names(home / "segments") if name not in named]
+    left += [home / "versions" / name for name in versions if name.startswith(".")]
+    oldest = time.time() - older_than
+    stale = [one for one in left if one.stat().st_mtime <= oldest]
+    for directory in stale:
+        shutil.rmtree(directory, ignore_errors=True)
+    return [directory.name for directory in stale]
+
+
+def _names(directory: Path) -> list[str]:
+    return sorted(one.name for one in directory.iterdir()) if directory.is_dir() else []
+
+
+def _spelt(matcher: str, scalars: Iterable[str]) -> list[str]:
+    """The scalars as a version lists them; matcher and scalars are checked on the way."""
+    return sorted(map(str, Index(matcher=matcher, scalars=scalars).scalars))
+
+
+def _version(home: Path) -> storage.Version | None:
+    return storage.read_version(home) if (home / "CURRENT").exists() else None
+
+
+def _enough(criteria: Criteria | DataFrame) -> int:
+    """As many shards as keep each small enough to be built in one worker's memory."""
+    n = criteria.counts.good if isinstance(criteria, Criteria) else criteria.count()
+    return max(1, -(-n // _SHARD))
+
+
+def _canonical(good: DataFrame) -> DataFrame:
+    missing = {"id", "json"} - set(good.columns)
+    if missing:
+        raise RemudaError(
+            f"the criteria have no column {min(missing)}; read_criteria() makes a table of them"
+        )
+    order = sf.col("order") if "order" in good.columns else sf.monotonically_increasing_id()
+    return good.select("id", "json", order.cast("bigint").alias("order"))
+
+
+def _alike(before: storage.Version | None, facts: dict[str, Any]) -> bool:
+    """Whether the segments of a version can stay: same shards, matcher and scalars."""
+    return before is not None and facts.items() <= before.facts.items()
+
+
+def _run(
+    good: DataFrame, before: storage.Version | None, home: Path, facts: dict[str, Any]
+) -> list[Any]:
+    """Build the shards, a task each; what each reports."""
+    alike = _alike(before, facts)
+    sizes: dict[int, list[int]] = {}
+    if before and alike:
+        for entry in before.segments:
+            shard = before.facts["shard_of"][entry["segment"]]
+            sizes.setdefault(shard, []).append(entry["criteria"])
+    order = before.facts["next_order"] if before else 0
+    task = _Task(str(home), facts["matcher"], tuple(facts["scalars"]), order, sizes, not alike)
+    nothing = {"digest": "string", "segment": "int", "place": "int"}
+    rows = good.withColumns({name: sf.lit(None).cast(kind) for name, kind in nothing.items()})
+    if before and before.segments:
+        rows = rows.unionByName(_rows_before(good, before, str(home)))
+    n = facts["shards"]
+    # the hash that repartition itself uses: each task has one shard, each shard one task
+    sharded = rows.repartition(n, "id").withColumn("shard", sf.pmod(sf.hash("id"), sf.lit(n)))
+    reports: list[Any] = sharded.mapInArrow(_builder(task), _REPORT).collect()
+    for report in reports:
+        if report["twice"] is not None:
+            raise DuplicateCriterion(report["twice"])
+    return reports
+
+
+def _rows_before(good: DataFrame, before: storage.Version, home: str) -> DataFrame:
+    """The criteria of the version before, by digest and place."""
+    version = before.name
+    numbered = [(number, entry["segment"]) for number, entry in enumerate(before.segments)]
+    segments = good.sparkSession.createDataFrame(numbered, "number int, segment string")
+
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for row in batch.to_pylist():
+                yield _read_segment(home, version, row["number"], row["segment"])
+
+    return segments.mapInArrow(read, _ROW)
+
+
+def _published(
+    home: Path, before: storage.Version | None, facts: dict[str, Any], reports: list[Any]
+) -> str:
+    """Publish the new segments and what stays of the old; nothing where nothing changed."""
+    written = [report for report in reports if report["segment"] is not None]
+    entries: list[storage.Entry] = []
+    shard_of: dict[str, int] = {}
+    if before and _alike(before, facts):
+        if not written and not any(report["dead"] for report in reports):
+            return before.name
+        entries, shard_of = _staying(home, before, reports)
+    for report in written:
+        entries.append(storage.Entry(report["segment"]))
+        shard_of[report["segment"]] = report["shard"]
+    first = before.facts["next_order"] if before else 0
+    next_order = max([first, *(report["last"] + 1 for report in reports)])
+    return storage.publish(home, entries, {**facts, "shard_of": shard_of}, next_order)
+
+
+def _staying(
+    home: Path, before: storage.Version, reports: list[Any]
+) -> tuple[list[storage.Entry], dict[str, int]]:
+    """The old segments that have criteria still, less those that died."""
+    whole = {report["shard"] for report in reports if report["whole"]}
+    dead: dict[int, list[Any]] = {}
+    for report in reports:
+        for number, places in report["dead"].items():
+            dead.setdefault(number, []).append(np.frombuffer(places, np.int32))
+    entries, shard_of = [], {}
+    reading = Reading(home / "versions" / before.name)
+    for number, entry in enumerate(before.segments):
+        shard = before.facts["shard_of"][entry["segment"]]
+        if shard in whole:
+            continue
+        alive = np.ones(entry["criteria"], np.bool_)
+        if entry["alive"] is not None:
+            bits = np.unpackbits(np.frombuffer(reading.map(entry["alive"]), np.uint8))
+            alive = bits[: len(alive)].astype(np.bool_)
+        for places in dead.get(number, ()):
+            alive[places] = False
+        if alive.any():
+            entries.append(storage.Entry(entry["segment"], None if alive.all() else alive))
+            shard_of[entry["segment"]] = shard
+    return entries, shard_of
+
+
+# What the executors do
+
+
+def _read_segment(home: str, version: str, number: int, segment: str) -> pa.RecordBatch:
+    """The criteria of a segment that are there, as rows."""
+    state, _ = storage.load(Path(home), version, segments=[segment])
+    part = state.parts[0]
+    places = part.places()
+    documents = part.roster.documents().take(pa.array(places)).to_pylist()
+    n = len(places)
+    columns = [
+        part.roster.id_array().take(pa.array(places)).cast(pa.string()),
+        pa.nulls(n, pa.string()),
+        pa.array(part.roster.orders[places]),
+        pa.array([_digest(document) for document in documents], pa.string()),
+        pa.array(np.full(n, number, np.int32)),
+        pa.array(places.astype(np.int32)),
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=_ARROW_ROW)
+
+
+def _digest(document: bytes) -> str:
+    """What Spark's md5 gives."""
+    return hashlib.md5(document, usedforsecurity=False).hexdigest()
+
+
+def _builder(task: _Task) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def build(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        found = list(batches)
+        if not found:
+            return
+        table = pa.Table.from_batches(found)
+        shards = table["shard"].to_numpy()
+        for shard in np.unique(shards).tolist():
+            report = _build_shard(task, shard, table.filter(pa.array(shards == shard)))
+            yield pa.RecordBatch.from_pylist([report], schema=_ARROW_REPORT)
+
+    return build
+
+
+def _build_shard(task: _Task, shard: int, rows: pa.Table) -> dict[str, Any]:
+    """Write what is new in a shard, or all of it; say what became of its rows."""
+    is_old = pa.compute.is_valid(rows["segment"])
+    old = {
+        row["id"]: row for row in rows.filter(is_old).drop_columns(["json", "shard"]).to_pylist()
+    }
+    new = rows.filter(pa.compute.invert(is_old)).select(["id", "json", "order"])
+    report: dict[str, Any] = {"shard": shard, "last": -1, "whole": False, "dead": {}}
+    twice = _twice(new["id"])
+    if twice is not None:
+        return {**report, "twice": twice}
+    fresh, kept = [], []
+    dead: dict[int, list[int]] = {}
+    added = 0
+    for name, document, at in zip(*(new[key].to_pylist() for key in new.column_names), strict=True):
+        known = old.pop(name, None)
+        if known is None:
+            fresh.append((task.next_order + at, document))
+            added += 1
+        elif known["digest"] == _digest(document.encode()):
+            kept.append((known["order"], document))
+        else:
+            fresh.append((known["order"], document))
+            dead.setdefault(known["segment"], []).append(known["place"])
+    for known in old.values():
+        dead.setdefault(known["segment"], []).append(known["place"])
+    whole = task.whole or _worn(task.sizes.get(shard, []), len(kept))
+    written = sorted(kept + fresh if whole else fresh)
+    return report | {
+        "segment": _write(task, written) if written else None,
+        "added": added,
+        "changed": len(fresh) - added,
+        "removed": len(old),
+        "kept": len(kept),
+        "last": max((order for order, _ in fresh), default=-1),
+        "whole": whole,
+        "dead": {number: np.array(places, np.int32).tobytes() for number, places in dead.items()},
+    }
+
+
+def _worn(sizes: Collection[int], n_kept: int) -> bool:
+    """Whether a shard is better written anew: it is mostly graves, or in many pieces."""
+    return n_kept * 2 < sum(sizes) or len(sizes) >= _PILE
+
+
+def _twice(ids: pa.ChunkedArray) -> str | None:
+    """An id that occurs twice."""
+    counts = pa.compute.value_counts(ids)
+    again = counts.filter(pa.compute.greater(counts.field("counts"), 1))
+    return again[0]["values"].as_py() if len(again) else None
+
+
+def _write(task: _Task, rows: list[tuple[int, str]]) -> str:
+    """The criteria as a segment of the index, by its name."""
+    known: list[Criterion] = []
+
+    def expressions() -> Iterator[Expression]:
+        for _, document in rows:
+            criterion = Criterion.from_json(document)
+            known.append(replace(criterion, expression=_ANY))  # of the rest the roster is made
+            yield criterion.expression
+
+    with no_collection():
+        segment = Segment.build(
+            # one by one: all at once would take several times the memory
+            expressions(),
+            matcher=task.matcher,
+            scalars=frozenset(map(Attribute.parse, task.scalars)),
+        )
+        roster = Roster.of(known, np.array([order for order, _ in rows], np.int64))
+    documents = pa.array([document.encode() for _, document in rows], pa.large_binary())
+    stored = StoredCriteria(memoryview(packed_documents(documents)), len(rows))
+    roster = replace(roster, criteria=stored)  # they are canonical already
+    return storage.write_segment(Part(segment, roster), task.matcher, Path(task.path))

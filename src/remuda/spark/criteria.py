@@ -1,0 +1,317 @@
+"""Tables of criteria: every row validated on the executors, the good apart from the bad."""
+
+from __future__ import annotations
+
+import csv
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import PurePosixPath
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as sf
+
+from remuda.errors import InvalidCriterion, RemudaError
+from remuda.language import json
+from remuda.language.rows import criterion_of
+
+_CHECKED = """file string, block bigint, at bigint, id string, json string, tags array<string>,
+    place string, reason string, text string"""
+_ARROW = pa.schema(
+    {
+        "file": pa.string(),
+        "block": pa.int64(),
+        "at": pa.int64(),
+        "id": pa.string(),
+        "json": pa.string(),
+        "tags": pa.list_(pa.string()),
+        "place": pa.string(),
+        "reason": pa.string(),
+        "text": pa.string(),
+    }
+)
+_GOOD = ("id", "json", "tags", "digest", "file", "row", "order")
+_BAD = ("file", "row", "id", "place", "reason", "text")
+_CORRUPT = "_corrupt_record"
+_SHOWN = 200  # characters of a rejected row's text
+_FORMATS = {".parquet": "parquet", ".orc": "orc", ".csv": "csv", ".tsv": "tsv"}
+_COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate")
+
+Source = DataFrame | str | PathLike[str] | Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What became of the rows of a table; blank lines are none."""
+
+    rows: int
+    good: int
+    bad: int
+    blank: int
+
+    def __str__(self) -> str:
+        blank = f", {self.blank:,} blank lines passed over" if self.blank else ""
+        return f"{self.rows:,} rows: {self.good:,} good, {self.bad:,} rejected{blank}"
+
+
+@dataclass(frozen=True, slots=True)
+class Criteria:
+    """The rows of a table, each in one of two DataFrames; they are kept until `release`.
+
+    good: id, json (canonical), tags, digest (of json), file, row, order (of the whole input).
+    bad: file, row (from 1), id, place, reason, text (its start).
+    """
+
+    good: DataFrame
+    bad: DataFrame
+    counts: Summary
+    checked: DataFrame
+
+    def summary(self) -> Summary:
+        """How many rows were read, and how many of them are good."""
+        return self.counts
+
+    def release(self) -> None:
+        """Let Spark forget the validated rows."""
+        self.checked.unpersist()
+
+
+def read_criteria(spark: SparkSession, path: Source, format: str | None = None) -> Criteria:
+    """Read and validate criteria at once: a path, several, or a DataFrame.
+
+    JSON lines hold Mustang's form, ours, or objects with id and expression; a JSON array is read
+    as well. Parquet, ORC, CSV and TSV have the columns id and expression, perhaps tags (an array,
+    or text with commas), weights (attribute to weight), enabled, valid_from and valid_until. The
+    format is told by the names of the files unless it is given: "json", "array", "parquet",
+    "orc", "csv" or "tsv". Of several rows with one id the first is good.
+    """
+    raw = _of_frame(path) if isinstance(path, DataFrame) else _of_files(spark, path, format)
+    call = uuid.uuid4().hex
+
+    def check(batches: Iterable[pa.RecordBatch], _call: str = call) -> Iterator[pa.RecordBatch]:
+        return _check(batches)  # another function each time, or Spark may give what it has cached
+
+    checked = raw.mapInArrow(check, _CHECKED).persist()
+    numbered, n_rows, n_good, n_blank = _numbered(spark, checked)
+    digest = sf.md5(sf.col("json").cast("binary")).alias("digest")
+    good = numbered.filter("json IS NOT NULL").select("*", digest)
+    bad = numbered.filter("reason IS NOT NULL").select(*_BAD)
+    first = sf.min(sf.struct("order", "row", "file")).alias("first")
+    taken = good.groupBy("id").agg(sf.count("*").alias("n"), first).filter("n > 1")
+    n_again = taken.agg(sf.sum(sf.col("n") - 1)).collect()[0][0] or 0
+    if n_again:
+        both = good.join(taken, "id", "left")
+        again = sf.col("order") > sf.col("first.order")
+        good = both.filter(sf.col("first").isNull() | ~again)
+        bad = bad.unionByName(both.filter(again).select(*_taken()))
+    n_bad = n_rows - n_blank - n_good + n_again
+    counts = Summary(n_rows - n_blank, n_good - n_again, n_bad, n_blank)
+    return Criteria(good.select(*_GOOD), bad, counts, checked)
+
+
+def _numbered(spark: SparkSession, checked: DataFrame) -> tuple[DataFrame, int, int, int]:
+    """The rows with their numbers in file and input; how many there are, good ones and blank.
+
+    Spark numbers rows by partition, and reads a large file in blocks: what stands before a block
+    is known only when all of them were counted.
+    """
+    kinds = sf.count("json").alias("good"), sf.count("reason").alias("bad")
+    counted = checked.groupBy("file", "block").agg(
+        sf.min("at").alias("first"), sf.count("*").alias("n"), *kinds
+    )
+    blocks = sorted(counted.collect(), key=lambda block: (block["file"], block["block"]))
+    shifts, total, in_file, file = [], 0, 0, None
+    for block in blocks:
+        in_file = in_file if block["file"] == file else 0
+        file = block["file"]
+        shifts.append((file, block["block"], in_file + 1 - block["first"], total - block["first"]))
+        in_file, total = in_file + block["n"], total + block["n"]
+    places = spark.createDataFrame(
+        shifts, "file string, block bigint, to_row bigint, to_order bigint"
+    )
+    numbered = checked.join(sf.broadcast(places), ["file", "block"]).select(
+        sf.nullif("file", sf.lit("")).alias("file"),
+        (sf.col("at") + sf.col("to_row")).alias("row"),
+        (sf.col("at") + sf.col("to_order")).alias("order"),
+        *("id", "json", "tags", "place", "reason", "text"),
+    )
+    n_good, n_bad = (sum(block[kind] for block in blocks) for kind in ("good", "bad"))
+    return numbered, total, n_good, total - n_good - n_bad
+
+
+def _taken() -> list[Column]:
+    """The columns of a reject whose id an earlier row has taken."""
+    row = sf.concat(sf.lit("the id is taken by row "), sf.col("first.row").cast("string"))
+    elsewhere = sf.concat(row, sf.lit(" of "), sf.col("first.file"))
+    here = sf.col("first.file").eqNullSafe(sf.col("file"))
+    return [
+        *(sf.col(name) for name in ("file", "row", "id")),
+        sf.lit("id").alias("place"),
+        sf.when(here, row).otherwise(elsewhere).alias("reason"),
+        sf.substring("json", 1, _SHOWN).alias("text"),
+    ]
+
+
+def _of_frame(frame: DataFrame) -> DataFrame:
+    """Rows of a DataFrame: a column of JSON text called json or value, or a table."""
+    names = set(frame.columns)
+    text = next((name for name in ("json", "value") if name in names), None)
+    if "expression" in names:
+        row: Column = sf.struct("*")
+    elif text is not None:
+        row = sf.col(text).cast("binary")
+    else:
+        raise RemudaError(
+            "a table of criteria has a column expression, or JSON text in one called json or "
+            f"value; there are {', '.join(frame.columns)}"
+        )
+    at = sf.monotonically_increasing_id()
+    partition = sf.shiftright(at, 33)
+    return frame.select(
+        sf.lit("").alias("file"), partition.alias("block"), at.alias("at"), row.alias("row")
+    )
+
+
+def _of_files(
+    spark: SparkSession, path: str | PathLike[str] | Sequence[str], format: str | None
+) -> DataFrame:
+    paths = [fspath(path)] if isinstance(path, str | PathLike) else list(path)
+    lines = spark.read.option("lineSep", "\n").text(paths)
+    how = format or _format(lines)
+    match how:
+        case "json":
+            frame, row = lines, sf.col("value").cast("binary")
+        case "array":
+            frame = spark.read.text(paths, wholetext=True)
+            row = sf.col("value").cast("binary")
+        case "parquet" | "orc":
+            frame = spark.read.format(how).load(paths)
+            row = sf.struct(*(sf.col(f"`{name}`") for name in frame.columns))
+        case "csv" | "tsv":
+            frame = _of_csv(spark, paths, "\t" if how == "tsv" else ",")
+            row = sf.struct(*(sf.col(f"`{name}`") for name in frame.columns))
+        case _:
+            raise RemudaError(
+                f"there is no format {how!r}; there are json, array, parquet, orc, csv and tsv"
+            )
+    found = frame.select(
+        sf.col("_metadata.file_path").alias("file"),
+        sf.col("_metadata.file_block_start").alias("block"),
+        sf.monotonically_increasing_id().alias("at"),
+        row.alias("row"),
+    )
+    return found.mapInArrow(_elements, found.schema) if how == "array" else found
+
+
+def _format(lines: DataFrame) -> str:
+    """What the files are, by their names, and for JSON by the first character."""
+    for file in lines.inputFiles()[:1]:
+        name = PurePosixPath(file)
+        while name.suffix in _COMPRESSED:
+            name = name.with_suffix("")
+        if name.suffix.lower() in _FORMATS:
+            return _FORMATS[name.suffix.lower()]
+    start = lines.filter("trim(value) <> ''").first()
+    return "array" if start and start["value"].lstrip().startswith("[") else "json"
+
+
+def _of_csv(spark: SparkSession, paths: list[str], separator: str) -> DataFrame:
+    """As Python's csv module reads it: quotes doubled, rows over several lines, all of it text."""
+    reader = spark.read.options(
+        header=True, sep=separator, quote='"', escape='"', multiLine=True, enforceSchema=True
+    )
+    names = reader.csv(paths).columns
+    fields = ", ".join(f"`{name}` string" for name in [*names, _CORRUPT])
+    frame = reader.schema(fields).option("columnNameOfCorruptRecord", _CORRUPT).csv(paths)
+    # a worker that looks at such a line again must know what separates its fields
+    return frame.withColumn(_CORRUPT, sf.concat(sf.lit(separator), sf.col(_CORRUPT)))
+
+
+# What the executors do
+
+
+def _elements(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The elements of JSON arrays, one file a row, as rows of their own."""
+    for batch in batches:
+        for file, text in zip(batch["file"].to_pylist(), batch["row"].to_pylist(), strict=True):
+            try:
+                items = [bytes(one) for one in msgspec.json.decode(text, type=list[msgspec.Raw])]
+            except (msgspec.DecodeError, UnicodeError, RecursionError):
+                items = [text]  # one reject, with its reason
+            n = len(items)
+            yield pa.RecordBatch.from_arrays(
+                [
+                    pa.array([file] * n, pa.string()),
+                    pa.array([0] * n, pa.int64()),
+                    pa.array(range(n), pa.int64()),
+                    pa.array(items, pa.binary()),
+                ],
+                schema=batch.schema,
+            )
+
+
+def _check(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Each row as a canonical criterion, or with the reason why it is none."""
+    for batch in batches:
+        found = [_checked(row) for row in _values(batch["row"])]
+        columns = zip(*found, strict=True) if found else ((),) * 6
+        own = [
+            pa.array(values, field.type)
+            for values, field in zip(columns, list(_ARROW)[3:], strict=True)
+        ]
+        at = [batch[name] for name in ("file", "block", "at")]
+        yield pa.RecordBatch.from_arrays([*at, *own], schema=_ARROW)
+
+
+def _checked(row: Any) -> tuple[Any, ...]:
+    """The columns id, json, tags, place, reason and text of a row; all empty for a blank line."""
+    if isinstance(row, bytes) and not row.strip():
+        return (None,) * 6
+    try:
+        criterion = criterion_of(_whole(row))
+        document = json.encode(criterion.to_json()).decode()
+    except InvalidCriterion as error:
+        return error.criterion, None, None, error.place, error.reason, _start(row)
+    except Exception as error:  # one row never ends the job
+        return None, None, None, "", f"{type(error).__name__}: {error}", _start(row)
+    return criterion.id, document, sorted(criterion.tags), None, None, None
+
+
+def _whole(row: Any) -> Any:
+    """The row as it is meant: a line of CSV with too few fields lacks the last of them."""
+    if row is None:
+        raise InvalidCriterion("the row is empty")
+    if isinstance(row, UnicodeDecodeError):
+        raise InvalidCriterion(f"the text is not UTF-8: {row}")
+    if isinstance(row, dict) and _CORRUPT in row:
+        line = row.pop(_CORRUPT)
+        if line is not None and _n_fields(line[1:], line[0]) > len(row):
+            raise InvalidCriterion("the row has more fields than the header", "", row.get("id"))
+    return row
+
+
+def _n_fields(line: str, separator: str) -> int:
+    return len(next(csv.reader(line.splitlines(keepends=True), delimiter=separator), ()))
+
+
+def _values(column: pa.Array) -> Iterator[Any]:
+    """The rows as Python objects; one that is not UTF-8 as the error that it is."""
+    try:
+        yield from column.to_pylist(maps_as_pydicts="lossy")
+    except UnicodeDecodeError:
+        for scalar in column:
+            try:
+                yield scalar.as_py(maps_as_pydicts="lossy")
+            except UnicodeDecodeError as error:
+                yield error
+
+
+def _start(row: Any) -> str:
+    """The beginning of a row's text."""
+    if isinstance(row, bytes):
+        return row[: 4 * _SHOWN].decode("utf-8", "replace")[:_SHOWN]
+    return str(row)[:_SHOWN]
