@@ -35,7 +35,7 @@ def weighted(draw) -> Predicate:
     values = draw(st.lists(scalars, min_size=1, max_size=4))
     pairs = [(value, draw(weights)) for value in values[: draw(st.integers(1, 3))]]
     return Predicate(
-        draw(attributes), In(tuple(values)), weight=draw(weights), value_weights=tuple(pairs)
+        draw(attributes), In(tuple(values)), own_weight=draw(weights), value_weights=tuple(pairs)
     )
 
 

@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from remuda.errors import CriterionNotFound, DuplicateCriterion
 from remuda.index import index as module
+from remuda.index import merging
 from remuda.index.index import Index, load
 from remuda.index.nearest import shortfall
 from remuda.language.criterion import Criterion
@@ -32,7 +33,7 @@ class LiveIndex(RuleBasedStateMachine):
 
     @initialize(start=st.lists(expressions, max_size=4), tail=st.sampled_from((1, 2, 3)))
     def build(self, start, tail) -> None:
-        module._TAIL, module._FANOUT = tail, 3  # so that a few changes make and merge segments
+        module._TAIL, merging._FANOUT = tail, 3  # so that a few changes make and merge segments
         criteria = [Criterion(f"c{i}", one) for i, one in enumerate(start)]
         self.model = {one.id: one for one in criteria}
         self.index = Index.build(criteria, matcher="scan")

@@ -34,4 +34,7 @@ def warmup(
             index.match_many(visits)
             index.match(visits.slice(0, 1).to_pylist()[0])
             index.top_many(visits, 3)
+            index.nearest({}, 1)
+            index.remove(campaigns[0].id)
+            index.merge()
         console.print(f"{name}: {time.perf_counter() - start:.1f} s")

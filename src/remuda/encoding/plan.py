@@ -206,7 +206,7 @@ class _Planner:
         disjunctions = self._table(vocabulary, self.disjunctions)
         made = Plan(
             self._table(vocabulary, self.conjunctions),
-            _marked(ragged(self.conjunctions.owners)),
+            marked(ragged(self.conjunctions.owners)),
             CnfTable(ragged(self.cnf_rows.rows), disjunctions),
             ragged(self.cnf_rows.owners),
             frozen(np.array(self.checked, np.bool_)),
@@ -241,7 +241,7 @@ class _Planner:
         )
 
 
-def _marked(owners: Ragged) -> Ragged:
+def marked(owners: Ragged) -> Ragged:
     """The owners with those that own several clauses inverted, and behind the others."""
     several = np.bincount(owners.items)[owners.items] > 1
     marked = np.where(several, ~owners.items, owners.items)

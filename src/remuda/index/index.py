@@ -26,6 +26,7 @@ from remuda.errors import CriterionNotFound, DuplicateCriterion, StorageError
 from remuda.index import storage
 from remuda.index.found import Found
 from remuda.index.matches import Match, Matches
+from remuda.index.merging import merged, worth_merging
 from remuda.index.nearest import Near, shortfall
 from remuda.index.roster import Roster
 from remuda.index.segment import Segment
@@ -45,7 +46,6 @@ _AT_ONCE = 1 << 14  # rows of a batch that are encoded and matched together
 _FIRST = 64  # rows that are counted first, to see how many they match
 _HITS = 1 << 22  # hits that may be in memory while they are counted
 _TAIL = 64  # criteria that wait before they become a segment
-_FANOUT = 8  # segments of like size before they become one
 
 
 class Published(NamedTuple):
@@ -290,11 +290,7 @@ class Index:
         """Make one segment of all there is, and wait for it."""
         with self._writing:
             state = self._state
-            found = sorted(
-                (pair for part in self._parts(state) for pair in part.criteria()),
-                key=lambda pair: pair[0],
-            )
-            parts = (self._part_of(found),) if found else ()
+            parts = (merged(self._parts(state), self.matcher),) if len(state) else ()
             self._state = replace(state, parts=parts, tail=())
 
     def _follow(self, state: State) -> None:
@@ -305,26 +301,27 @@ class Index:
             )
             state = replace(state, parts=(*state.parts, self._part_of(late)), tail=())
         self._state = state
-        if self._merging is None and _worth_merging(state.parts):
+        if self._merging is None and worth_merging(state.parts):
             self._merging = threading.Thread(target=self._merge_all, daemon=True)
             self._merging.start()
 
     def _merge_all(self) -> None:
         """Merge segments of like size until there is nothing more to merge."""
-        while True:
-            with self._writing:
-                sources = _worth_merging(self._state.parts)
-                if not sources:
-                    self._merging = None
-                    return
-            found = sorted(
-                (pair for part in sources for pair in part.criteria()), key=lambda pair: pair[0]
-            )
-            merged = self._part_of(found) if found else None
-            with self._writing:
-                self._replace(sources, merged)
+        try:
+            while True:
+                with self._writing:
+                    sources = worth_merging(self._state.parts)
+                    if not sources:
+                        self._merging = None  # the next change may begin anew
+                        return
+                made = merged(sources, self.matcher) if any(map(len, sources)) else None
+                with self._writing:
+                    self._replace(sources, made)
+        except BaseException:
+            self._merging = None
+            raise
 
-    def _replace(self, sources: Sequence[Part], merged: Part | None) -> None:
+    def _replace(self, sources: Sequence[Part], made: Part | None) -> None:
         """Put the merged part in the place of its sources, less what was removed meanwhile."""
         segments = {id(part.segment) for part in sources}
         kept = [part for part in self._state.parts if id(part.segment) not in segments]
@@ -334,12 +331,12 @@ class Index:
             if id(part.segment) in segments
             for order in part.roster.orders[part.places()].tolist()
         }
-        if merged is not None:
-            alive = np.isin(merged.roster.orders, np.array(sorted(still), np.int64))
+        if made is not None:
+            alive = np.isin(made.roster.orders, np.array(sorted(still), np.int64))
             if not alive.all():
-                merged = replace(merged, alive=frozen(alive))
+                made = replace(made, alive=frozen(alive))
             if alive.any():
-                kept.append(merged)
+                kept.append(made)
         self._state = replace(self._state, parts=tuple(kept))
 
     def _part_of(self, found: Sequence[tuple[int, Criterion]]) -> Part:
@@ -433,16 +430,6 @@ def _table(events: Any) -> Any:
 def _n_rows(events: Any) -> int:
     table = _table(events)
     return len(events) if table is None else int(table.num_rows)
-
-
-def _worth_merging(parts: Sequence[Part]) -> list[Part]:
-    """Segments of like size that are many, or one that is mostly graves."""
-    tiers: dict[int, list[Part]] = {}
-    for part in parts:
-        if len(part) * 2 < len(part.roster):
-            return [part]
-        tiers.setdefault(max(len(part), 1).bit_length() // 3, []).append(part)
-    return next((tier for _, tier in sorted(tiers.items()) if len(tier) >= _FANOUT), [])
 
 
 def _found(state: State, id: str) -> tuple[int, int]:

@@ -19,8 +19,8 @@ from remuda.index.roster import (
     StoredCriteria,
     StoredIds,
     Tags,
-    _slots,
     packed_documents,
+    slots_of,
 )
 from remuda.index.segment import Segment
 from remuda.index.state import Part
@@ -70,7 +70,7 @@ def _roster(rosters: Sequence[Roster], places: Longs, numbers: Longs, orders: Lo
         _gathered([one.criteria for one in rosters], places, _packed),
         frozen(orders),
         frozen(ranks),
-        frozen(_slots(_checksums(*_buffers(names), _CRC_TABLE))),
+        frozen(slots_of(_checksums(*_buffers(names), _CRC_TABLE))),
         _tags(rosters, numbers, len(ids)),
         _terms(rosters, places),
     )

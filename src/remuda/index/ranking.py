@@ -133,11 +133,13 @@ def _note(
         begin, end = clause_starts[clause], clause_starts[clause + 1]
         if end - begin != len(leaves):
             continue
-        n_same = 0
-        for leaf in leaves:
-            for place in range(begin, end):
-                n_same += items[place] == leaf_literal[leaf]
-        if n_same < len(leaves):
+        n_met = 0  # items that some leaf is
+        for place in range(begin, end):
+            for leaf in leaves:
+                if items[place] == leaf_literal[leaf]:
+                    n_met += 1
+                    break
+        if n_met < len(leaves):
             continue
         for leaf in leaves:
             if leaf_weight[leaf] < 0:

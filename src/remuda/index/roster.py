@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Ints, Longs, frozen, starts_of
+from remuda.index.gathered import Gathered
 from remuda.jit import kernel
 from remuda.language.criterion import FOREVER, Criterion
 
@@ -132,7 +133,7 @@ class Roster:
         ids = [criterion.id for criterion in criteria]
         ranks = np.empty(len(ids), np.int32)
         ranks[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids), dtype=np.int32)
-        slots = _slots(np.array([checksum(name) for name in ids], np.uint32))
+        slots = slots_of(np.array([checksum(name) for name in ids], np.uint32))
         arrays = frozen(orders), frozen(ranks), frozen(slots)
         return cls(ids, criteria, *arrays, Tags.of(criteria), _terms(criteria))
 
@@ -159,6 +160,12 @@ class Roster:
         """The criteria as an Arrow array of JSON documents."""
         if isinstance(self.criteria, StoredCriteria):
             return self.criteria.documents()
+        if isinstance(self.criteria, Gathered):
+            kept: Any = self.criteria.stored
+            stored, at = kept.documents(), self.criteria.at
+            made = pa.array([one.document() for one in self.criteria.made], pa.large_binary())
+            places = np.where(at >= 0, at, len(stored) + ~at)
+            return pa.concat_arrays([stored, made]).take(pa.array(places))
         documents = [one.document() for one in self.criteria]
         return pa.array(documents, pa.large_binary())
 
@@ -175,7 +182,7 @@ def checksum(id: str) -> int:
 
 
 @kernel
-def _slots(checksums: NDArray[np.uint32]) -> Ints:
+def slots_of(checksums: NDArray[np.uint32]) -> Ints:
     """Each place at the first free slot from its checksum on; at most half of them are taken."""
     size = 2
     while size < 2 * len(checksums):
