@@ -11,9 +11,10 @@ from rich.console import Console
 from rich.table import Table
 
 from remuda.index.segment import Segment
+from remuda.model.expressions import And
 from remuda.workload.vldb import VLDB
 
-_CRITERIA, _EVENTS, _CHECKED = 100_000, 300, 5
+_CRITERIA, _EVENTS, _CHECKED = 100_000, 200, 4
 
 
 def main() -> None:
@@ -22,8 +23,10 @@ def main() -> None:
         "n", "pruned, µs", "all scored, µs", "candidates", "skipped by bounds",
         title=f"The best n of {_CRITERIA:,} weighted criteria, one thread",
     )  # fmt: skip
-    drawn = VLDB(n_criteria=_CRITERIA, n_assignments=_EVENTS, n_months=1, weighted=True).draw()
-    expressions, events = drawn.expressions(), drawn.event_dicts()
+    drawn = VLDB(n_criteria=_CRITERIA, n_assignments=_EVENTS, n_months=1, max_clauses=1).draw()
+    rng = np.random.default_rng(1)
+    expressions = [_weighted(rng, one) for one in drawn.expressions()]
+    events = drawn.event_dicts()
     kindex = Segment.build(expressions, matcher="kindex")
     ranks = np.arange(_CRITERIA, dtype=np.int32)
     batch = kindex.encoder.encode(events, 0)
@@ -38,6 +41,11 @@ def main() -> None:
             f"{ranked.candidates / _EVENTS:,.0f}", f"{ranked.pruned / _EVENTS:,.0f}",
         )  # fmt: skip
     Console().print(table)
+
+
+def _weighted(rng: np.random.Generator, conjunction: Any) -> And:
+    parts = conjunction.parts or (conjunction,)
+    return And(*(part.weight(float(rng.random())) for part in parts))
 
 
 def _check(best: Any, expressions: list[Any], events: list[Any], n: int) -> None:

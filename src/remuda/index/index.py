@@ -45,7 +45,7 @@ Tags = Iterable[str] | None
 _AT_ONCE = 1 << 14  # rows of a batch that are encoded and matched together
 _FIRST = 64  # rows that are counted first, to see how many they match
 _HITS = 1 << 22  # hits that may be in memory while they are counted
-_TAIL = 64  # criteria that wait before they become a segment
+_TAIL = 128  # criteria that wait before they become a segment
 
 
 class Published(NamedTuple):
@@ -295,13 +295,15 @@ class Index:
 
     def _follow(self, state: State) -> None:
         """Put a new state in the place of the old; the writer's lock is held."""
+        before = self._state.parts
         if len(state.tail) >= _TAIL:
             late = sorted(
                 ((one.order, one.criterion) for one in state.tail), key=lambda pair: pair[0]
             )
             state = replace(state, parts=(*state.parts, self._part_of(late)), tail=())
         self._state = state
-        if self._merging is None and worth_merging(state.parts):
+        changed = state.parts is not before
+        if changed and self._merging is None and worth_merging(state.parts):
             self._merging = threading.Thread(target=self._merge_all, daemon=True)
             self._merging.start()
 

@@ -140,13 +140,14 @@ class Roster:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def find(self, id: str) -> int | None:
-        """The place of the id."""
-        slot = checksum(id) & (len(self.slots) - 1)
-        while (place := int(self.slots[slot])) >= 0:
+    def find(self, id: str, mark: int) -> int | None:
+        """The place of the id, whose checksum is `mark`."""
+        last = len(self.slots) - 1
+        slot = mark & last
+        while (place := self.slots.item(slot)) >= 0:
             if self.ids[place] == id:
                 return place
-            slot = (slot + 1) & (len(self.slots) - 1)
+            slot = (slot + 1) & last
         return None
 
     def names(self, places: Ints) -> list[str]:

@@ -12,7 +12,7 @@ import numpy as np
 from remuda.arrays import Bools, Ints, Longs, frozen
 from remuda.encoding.table import EventBatch
 from remuda.index.found import Found, only
-from remuda.index.roster import Roster, in_force
+from remuda.index.roster import Roster, checksum, in_force
 from remuda.index.segment import Segment
 from remuda.language.criterion import Criterion
 from remuda.matchers.contract import Hits
@@ -52,9 +52,9 @@ class Part:
     def __len__(self) -> int:
         return len(self.roster) if self.alive is None else int(self.alive.sum())
 
-    def find(self, id: str) -> int | None:
-        """The place of a criterion that is still there."""
-        place = self.roster.find(id)
+    def find(self, id: str, mark: int) -> int | None:
+        """The place of a criterion that is still there, given the checksum of its id."""
+        place = self.roster.find(id, mark)
         return place if place is not None and self.has(place) else None
 
     def has(self, place: int) -> bool:
@@ -147,8 +147,9 @@ class State:
         for place, late in enumerate(self.tail):
             if late.criterion.id == id:
                 return len(self.parts), place
+        mark = checksum(id)
         for number, part in enumerate(self.parts):
-            place_there = part.find(id)
+            place_there = part.find(id, mark)
             if place_there is not None:
                 return number, place_there
         return None
@@ -182,9 +183,9 @@ class State:
 
     def plus(self, late: Iterable[Late]) -> State:
         """The same with more criteria in the tail."""
-        tail = (*self.tail, *late)
-        next_order = max([self.next_order, *(one.order + 1 for one in tail)])
-        return replace(self, tail=tail, next_order=next_order)
+        more = tuple(late)
+        next_order = max([self.next_order, *(one.order + 1 for one in more)])
+        return replace(self, tail=self.tail + more, next_order=next_order)
 
     def criteria(self) -> list[Criterion]:
         """All criteria, in their order of insertion."""
