@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -23,11 +24,12 @@ COLUMNS = {"x": [1.0, 2.5, None], "s": ["u", "u", None]}
     "events",
     [
         pd.DataFrame(COLUMNS),
+        pl.DataFrame(COLUMNS),
         pa.table(COLUMNS),
         pa.RecordBatch.from_pydict(COLUMNS),
         pa.table(COLUMNS).to_pylist(),
     ],
-    ids=["pandas", "table", "batch", "list"],
+    ids=["pandas", "polars", "table", "batch", "list"],
 )
 def test_every_kind_of_batch_says_the_same(index: rm.Index, events: object) -> None:
     found = index.match_many(events)
