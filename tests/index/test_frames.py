@@ -37,6 +37,18 @@ def test_every_kind_of_batch_says_the_same(index: rm.Index, events: object) -> N
     assert found.to_arrow().column("ids").to_pylist() == [["b"], ["a"], ["b"]]
 
 
+def test_nested_columns_of_polars() -> None:
+    index = rm.Index.build(
+        [rm.Criterion("a", rm.attr("u.tags").isin("x")), rm.Criterion("b", rm.attr("k").eq("p"))]
+    )
+    frame = pl.DataFrame(
+        {"u": [{"tags": ["x", "y"]}, {"tags": []}, None], "k": ["p", "q", None]},
+        schema_overrides={"k": pl.Categorical},
+    )
+    found = index.match_many(frame)
+    assert [found.ids(i) for i in range(3)] == [["a", "b"], [], []]
+
+
 def test_what_is_no_batch_is_refused(index: rm.Index) -> None:
     with pytest.raises(TypeError, match="events are a list"):
         index.match_many({"x": 1})

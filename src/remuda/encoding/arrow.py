@@ -87,7 +87,7 @@ def _walk(values: Array, steps: tuple[Step, ...]) -> Array | None:
                 return None
             values = pc.struct_field(values, name)
         elif pa.types.is_map(kind) and isinstance(name, str):
-            if not (pa.types.is_string(kind.key_type) or pa.types.is_large_string(kind.key_type)):
+            if kind.key_type not in (pa.string(), pa.large_string(), pa.string_view()):
                 return None  # names are strings
             values = pc.map_lookup(values, pa.scalar(name, kind.key_type), "last")
         elif _is_list(kind) and isinstance(step, Index | Digits):
@@ -203,6 +203,8 @@ def _of_distinct(encoder: AttributeEncoder, values: Array, now: int) -> Ragged:
 def _codes(values: Array) -> tuple[NDArray[Any], list[Any]]:
     """The distinct values, and for each row which of them it has, -1 where it is null."""
     if not isinstance(values, pa.DictionaryArray):
+        if pa.types.is_string_view(values.type):  # as Polars has them
+            values = values.cast(pa.large_string())
         values = values.dictionary_encode()
     codes = values.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
     return codes, [tidy(value) for value in _python(values.dictionary)]
