@@ -41,7 +41,23 @@ def encode(encoder: Encoder, table: pa.Table | pa.RecordBatch, now: int) -> Even
 def _whole(column: Any) -> Array:
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-    return column
+    if isinstance(column, pa.DictionaryArray):
+        values = _whole(column.dictionary)
+        return pa.DictionaryArray.from_arrays(column.indices, values)
+    kind = _without_views(column.type)
+    return column if kind == column.type else column.cast(kind)
+
+
+def _without_views(kind: pa.DataType) -> pa.DataType:
+    """The type with strings as Arrow's functions take them; Polars has them as views."""
+    if pa.types.is_string_view(kind):
+        return pa.large_string()
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_without_views(field.type)) for field in kind])
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        make = pa.list_ if pa.types.is_list(kind) else pa.large_list
+        return make(kind.value_field.with_type(_without_views(kind.value_type)))
+    return kind
 
 
 def _present(values: Array) -> tuple[Longs, Array]:
@@ -87,7 +103,7 @@ def _walk(values: Array, steps: tuple[Step, ...]) -> Array | None:
                 return None
             values = pc.struct_field(values, name)
         elif pa.types.is_map(kind) and isinstance(name, str):
-            if kind.key_type not in (pa.string(), pa.large_string(), pa.string_view()):
+            if kind.key_type not in (pa.string(), pa.large_string()):
                 return None  # names are strings
             values = pc.map_lookup(values, pa.scalar(name, kind.key_type), "last")
         elif _is_list(kind) and isinstance(step, Index | Digits):
@@ -203,8 +219,6 @@ def _of_distinct(encoder: AttributeEncoder, values: Array, now: int) -> Ragged:
 def _codes(values: Array) -> tuple[NDArray[Any], list[Any]]:
     """The distinct values, and for each row which of them it has, -1 where it is null."""
     if not isinstance(values, pa.DictionaryArray):
-        if pa.types.is_string_view(values.type):  # as Polars has them
-            values = values.cast(pa.large_string())
         values = values.dictionary_encode()
     codes = values.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
     return codes, [tidy(value) for value in _python(values.dictionary)]
