@@ -27,7 +27,7 @@ from remuda.language.python import attr
 from remuda.model.expressions import And
 from remuda.spark.asking import Question, Size, answers
 from remuda.spark.matching import match
-from remuda.spark.session import session
+from remuda.spark.starting import session
 
 _ATTRIBUTES, _PREDICATES = 15, 6
 _BATCH = 10_000  # rows, as Spark sends them

@@ -30,6 +30,12 @@ def test_importing_brings_no_spark_and_no_command_line() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_the_names_for_spark_are_sorted_and_there() -> None:
+    spark = pytest.importorskip("remuda.spark")
+    assert spark.__all__ == sorted(spark.__all__) == sorted(spark._ROOM_OF)
+    assert all(callable(getattr(spark, name)) for name in spark.__all__)
+
+
 ERRORS = [
     errors.ParseError("unexpected )", "a = )", 4),
     errors.InvalidCriterion("the pattern is refused", "detail.regex", "c1"),

@@ -33,7 +33,9 @@ class LiveIndex(RuleBasedStateMachine):
 
     @initialize(start=st.lists(expressions, max_size=4), tail=st.sampled_from((1, 2, 3)))
     def build(self, start, tail) -> None:
-        module._TAIL, merging._FANOUT = tail, 3  # so that a few changes make and merge segments
+        self.patched = pytest.MonkeyPatch()  # so that a few changes make and merge segments
+        self.patched.setattr(module, "_TAIL", tail)
+        self.patched.setattr(merging, "_FANOUT", 3)
         criteria = [Criterion(f"c{i}", one) for i, one in enumerate(start)]
         self.model = {one.id: one for one in criteria}
         self.index = Index.build(criteria, matcher="scan")
@@ -41,6 +43,7 @@ class LiveIndex(RuleBasedStateMachine):
         self.home = Path(self.directory.name) / "index"
 
     def teardown(self) -> None:
+        self.patched.undo()
         self.directory.cleanup()
 
     @rule(id=ids, expression=expressions)

@@ -84,7 +84,7 @@ def saved(index_of: Sequence[Criterion], home: Path, n_segments: int = 1) -> Pat
     index = Index()
     for some in np.array_split(np.arange(len(index_of)), n_segments):
         index.add([index_of[i] for i in some.tolist()])
-    index.save(home)
+        index.save(home)  # what is saved is a segment
     return home
 
 

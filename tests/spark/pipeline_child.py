@@ -10,7 +10,7 @@ from remuda.language import json
 from remuda.language.criterion import Criterion
 from remuda.language.text import parse
 from remuda.spark.building import build_index
-from remuda.spark.session import session
+from remuda.spark.starting import session
 from remuda.spark.streaming import match_stream
 
 N_CRITERIA = 60

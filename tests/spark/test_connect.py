@@ -23,7 +23,7 @@ from pyspark.sql import SparkSession
 from remuda.spark.functions import register
 from remuda.spark.matching import match, top
 from remuda.spark.reaching import reach
-from remuda.spark.session import ensure_java
+from remuda.spark.starting import ensure_java
 from remuda.spark.transformer import Matcher
 
 home, model = sys.argv[1:]

@@ -86,7 +86,7 @@ def test_an_empty_table(spark, home) -> None:
 
 
 def question(home: Path) -> Question:
-    return Question(str(home), "v000001")
+    return Question(str(home), read_version(home).name)
 
 
 def test_split_by_size(home) -> None:

@@ -42,7 +42,7 @@ def started(master: str, conf: Sequence[str] | None) -> Iterator[SparkSession]:
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-    from remuda.spark.session import session
+    from remuda.spark.starting import session
 
     settings = pairs(conf, "--conf")
     running = SparkSession.getActiveSession()

@@ -140,8 +140,9 @@ class Roster:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def find(self, id: str, mark: int) -> int | None:
-        """The place of the id, whose checksum is `mark`."""
+    def find(self, id: str, mark: int | None = None) -> int | None:
+        """The place of the id; `mark` is its checksum, where that is known."""
+        mark = checksum(id) if mark is None else mark
         last = len(self.slots) - 1
         slot = mark & last
         while (place := self.slots.item(slot)) >= 0:

@@ -1,1 +1,67 @@
-"""Criteria and events as Spark DataFrames."""
+"""Criteria and events as Spark DataFrames: functions for `df.transform`, batch and stream."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from remuda.spark.building import build_index, sweep
+    from remuda.spark.checking import ratify, similar
+    from remuda.spark.criteria import read_criteria
+    from remuda.spark.functions import register
+    from remuda.spark.generating import generate
+    from remuda.spark.matching import match, top
+    from remuda.spark.reaching import reach
+    from remuda.spark.starting import ensure_java, session
+    from remuda.spark.streaming import batches, match_stream
+    from remuda.spark.transformer import Matcher
+
+_ROOM_OF = {
+    "Matcher": "transformer",
+    "batches": "streaming",
+    "build_index": "building",
+    "ensure_java": "starting",
+    "generate": "generating",
+    "match": "matching",
+    "match_stream": "streaming",
+    "ratify": "checking",
+    "reach": "reaching",
+    "read_criteria": "criteria",
+    "register": "functions",
+    "session": "starting",
+    "similar": "checking",
+    "sweep": "building",
+    "top": "matching",
+}
+
+__all__ = [
+    "Matcher",
+    "batches",
+    "build_index",
+    "ensure_java",
+    "generate",
+    "match",
+    "match_stream",
+    "ratify",
+    "reach",
+    "read_criteria",
+    "register",
+    "session",
+    "similar",
+    "sweep",
+    "top",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a name when it is first used: pyspark is only needed then."""
+    if name not in _ROOM_OF:
+        raise AttributeError(f"module 'remuda.spark' has no attribute {name!r}")
+    found = getattr(import_module(f"remuda.spark.{_ROOM_OF[name]}"), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

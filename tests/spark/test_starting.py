@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from remuda.errors import RemudaError
-from remuda.spark.session import ensure_java
+from remuda.spark.starting import ensure_java
 
 
 def fake_java(home: Path, version: str) -> Path:
