@@ -45,7 +45,7 @@ Tags = Iterable[str] | None
 _AT_ONCE = 1 << 14  # rows of a batch that are encoded and matched together
 _FIRST = 64  # rows that are counted first, to see how many they match
 _HITS = 1 << 22  # hits that may be in memory while they are counted
-_TAIL = 128  # criteria that wait before they become a segment
+_TAIL = 192  # criteria that wait before they become a segment
 
 
 class Published(NamedTuple):
