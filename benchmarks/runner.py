@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
-from benchmarks import encoding, engine, language, mustang, onedim, ranking, spark
+from benchmarks import auto, encoding, engine, language, mustang, onedim, ranking, spark
 from benchmarks.definitions import Experiment, Point, chosen, experiments
 from benchmarks.measure import Cost, WrongAnswer, measure, warm_up
 from benchmarks.report import keep, plot, show
@@ -22,6 +22,7 @@ _SIZES = {
 }  # fmt: skip
 
 _OTHERS = {
+    "auto": ("auto beside the papers' matchers, the prototype and scan; threads.", auto.main),
     "language": ("How fast are criteria read, and plain evaluations made?", language.main),
     "mustang": ("How many events a second on Mustang's own benchmark?", mustang.main),
     "onedim": ("The PS-Tree beside the Interval-Tree and the Segment-Tree.", onedim.main),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from matchers.test_contract import SHAPES, rows_of
 from remuda.arrays import frozen, starts_of
 from remuda.encoding.table import ClauseTable, EventBatch, events_of_values, intervals
 from remuda.matchers.auto import Auto, matcher, scratch
+from remuda.matchers.auto.batch import entries_met
 from remuda.matchers.scan import Scan
 
 SHAPES_OF_AUTO = {
@@ -32,6 +34,15 @@ def layout(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     return str(request.param)
 
 
+@pytest.fixture(params=["together", "one after the other"])
+def together(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both ways through a batch, however small it is."""
+    here = request.param == "together"
+    monkeypatch.setattr(matcher, "_TOGETHER_EVENTS", 2 if here else 10**9)
+    monkeypatch.setattr(matcher, "_TOGETHER_ENTRIES", 0)
+
+
+@pytest.mark.usefixtures("together")
 @pytest.mark.parametrize("shape", SHAPES_OF_AUTO)
 def test_both_layouts_find_the_same(shape: str, layout: str) -> None:
     for seed in range(2):
@@ -43,14 +54,25 @@ def test_both_layouts_find_the_same(shape: str, layout: str) -> None:
         assert one_by_one(auto, case) == expected
 
 
-@pytest.mark.parametrize("together", [0, 10**9])
-def test_events_are_matched_together_or_one_after_the_other(
-    together: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(matcher, "_TOGETHER_DIMS", together)
+@pytest.mark.usefixtures("together")
+def test_events_are_matched_together_or_one_after_the_other() -> None:
     for seed, lists in enumerate([0.0, 0.1, 0.5]):
         case = random_case(seed, n_clauses=400, n_events=200, lists=lists)
         assert rows_of(Auto.build(case.table).match(case.events)) == case.expected()
+
+
+def test_events_that_read_much_are_matched_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    case = random_case(3, n_clauses=900, n_events=100, lists=0.0)
+    auto, asked = Auto.build(case.table), []
+    monkeypatch.setattr(matcher, "find_together", lambda *_: asked.append("together") or -1)
+    monkeypatch.setattr(matcher, "find_each", lambda *_: asked.append("each") or 0)
+    spaces, starts = case.events.spaces, case.events.starts
+    met = int(entries_met(starts, spaces, 0, 100, auto.places))
+    monkeypatch.setattr(matcher, "_TOGETHER_ENTRIES", met + 1)
+    auto._find(case.events, 0, 100, auto._lend())
+    monkeypatch.setattr(matcher, "_TOGETHER_ENTRIES", met)
+    auto._find(case.events, 0, 100, auto._lend())
+    assert asked == ["each", "together"]
 
 
 def test_threads_share_a_batch() -> None:
@@ -60,6 +82,34 @@ def test_threads_share_a_batch() -> None:
         assert rows_of(auto.match(case.events, threads=threads)) == case.expected()
 
 
+@pytest.mark.parametrize("at_once", [1, 7, 64])
+def test_threads_take_turns(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small rounds, so that rows must be moved to a larger array while others write."""
+    monkeypatch.setattr(matcher, "MOST_EVENTS", at_once)
+    for seed in range(5):
+        case = random_case(seed, n_clauses=300, n_events=90)
+        auto = Auto.build(case.table)
+        hits = auto.match(case.events, threads=4)
+        assert rows_of(hits) == case.expected()
+        assert hits.candidates == auto.match(case.events).candidates
+
+
+def test_a_failure_in_one_thread_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(matcher, "MOST_EVENTS", 4)
+    case = random_case(5, n_events=200)
+    auto, found = Auto.build(case.table), Auto._find
+
+    def fails_once(self: Auto, events: EventBatch, first: int, stop: int, scratch: Any) -> int:
+        if first == 40:
+            raise MemoryError
+        return found(self, events, first, stop, scratch)
+
+    monkeypatch.setattr(Auto, "_find", fails_once)
+    with pytest.raises(MemoryError):
+        auto.match(case.events, threads=3)
+
+
+@pytest.mark.usefixtures("together")
 def test_calls_from_many_threads_do_not_meet() -> None:
     case = random_case(4, n_clauses=500, n_events=40)
     auto, expected = Auto.build(case.table), case.expected()
@@ -78,6 +128,14 @@ def test_counts_and_reach_agree_with_the_rows() -> None:
     assert auto.reach(case.events).tolist() == per_clause.tolist()
 
 
+def test_clauses_may_weigh_more_than_one() -> None:
+    case = random_case(6, n_clauses=700, n_events=60)
+    weights = np.random.default_rng(1).integers(0, 9, 700).astype(np.int32)
+    expected = [int(weights[rows].sum()) for rows in case.expected()]
+    assert Auto.build(case.table).count(case.events, weights).tolist() == expected
+
+
+@pytest.mark.usefixtures("together")
 def test_few_blocks_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scratch, "_FEWEST_ROWS", 64)
     monkeypatch.setattr(scratch, "_MOST_ROWS", 4096)
@@ -155,6 +213,26 @@ def test_long_lists_of_values_are_kept_once() -> None:
     auto = assert_same_as_scan(table, events)
     assert auto.count(events).tolist() == [200, 0, 0]
     assert auto.nbytes < 250_000
+
+
+def test_a_record_is_written_once_however_many_entries_a_clause_has() -> None:
+    """The key of each clause accepts ten spaces; nine more predicates are left to verify."""
+    rng = np.random.default_rng(2)
+    n_clauses, n_dims = 2000, 60
+    dims = np.sort(rng.random((n_clauses, n_dims)).argsort(axis=1)[:, :10], axis=1).ravel()
+    lo = rng.integers(0, 40, len(dims))
+    starts = np.arange(0, len(dims) + 1, 10)
+    columns = (column.astype(np.int32) for column in (dims, lo, lo + 9))
+    table = intervals(50, starts, *columns, n_dims=n_dims)
+    event_dims = np.tile(np.arange(n_dims, dtype=np.int32), 40)
+    values = rng.integers(0, 50, len(event_dims)).astype(np.int32)
+    events = events_of_values(
+        table.space_starts, np.arange(0, len(event_dims) + 1, n_dims), event_dims, values
+    )
+    auto = Auto.build(table, sample=events)
+    assert rows_of(auto.match(events)) == rows_of(Scan.build(table).match(events))
+    assert auto.stats()["entries_per_clause"] == 10
+    assert auto.nbytes < n_clauses * 300
 
 
 def test_pickles_without_its_scratch() -> None:

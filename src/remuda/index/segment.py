@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
 
-from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, frozen
+from remuda.arrays import Bools, Floats, Ints, Longs, frozen
 from remuda.encoding.encoder import Encoder
 from remuda.encoding.literals import Vocabulary
 from remuda.encoding.plan import Plan, plan
 from remuda.encoding.table import EventBatch
 from remuda.index.found import Found, only
+from remuda.index.owners import Owners, Owning
 from remuda.index.ranking import RankingMatcher, bounds, settled
 from remuda.jit import kernel
 from remuda.matchers.contract import CnfMatcher, Hits, Matcher, cnf_matcher, conjunction_matcher
@@ -56,6 +57,7 @@ class Segment:
     words: Lazy
     dim_of_space: Ints
     home: str | None = None  # the directory that it is saved in
+    _owning: Owning = field(default_factory=Owning, init=False, repr=False, compare=False)
 
     @classmethod
     def build(
@@ -88,12 +90,31 @@ class Segment:
 
     def match(self, events: EventBatch) -> Hits:
         """The criteria that each event satisfies, each once, in any order."""
-        found = self._owned(self.matcher.match(events), self.plan.owners, events)
+        owners, cnf_owners, _ = self._owning.of(self.plan)
+        found = self._owned(self.matcher.match(events), owners, events)
         if self.plan.cnf.n_rows == 0:
             return found
-        more = self._owned(self.cnf.match(events), self.plan.cnf_owners, events)
+        more = self._owned(self.cnf.match(events), cnf_owners, events)
         both = Found.side_by_side([Found.of(found), Found.of(more)], len(events))
         return Hits(both.starts, both.rows, found.candidates + more.candidates)
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether `count` and `reach` are there: clauses are counted, and nothing is kept."""
+        owners, _, doubtful = self._owning.of(self.plan)
+        sure = owners.once and not doubtful and self.plan.cnf.n_rows == 0
+        return sure and hasattr(self.matcher, "reach")
+
+    def count(self, events: EventBatch) -> Longs:
+        """How many criteria each event satisfies."""
+        matcher: Any = self.matcher
+        counted: Longs = matcher.count(events, self._owning.of(self.plan)[0].weights)
+        return counted
+
+    def reach(self, events: EventBatch) -> Longs:
+        """How many of the events satisfy each criterion."""
+        matcher: Any = self.matcher
+        return self._owning.of(self.plan)[0].reach(matcher.reach(events))
 
     def match_among(self, events: EventBatch, places: Ints) -> Hits:
         """The same among a few criteria, each tried by itself."""
@@ -151,7 +172,7 @@ class Segment:
         n_asked = 2 * n + 8  # more than n: a bound is the best of several owners
         ranked = matcher.top(events, n_asked, of_space)
         hits = Hits(ranked.starts, ranked.rows, ranked.candidates)
-        hits = self._owned(hits, self.plan.owners, events)
+        hits = self._owned(hits, self._owning.of(self.plan)[0], events)
         found = self._best_of(hits, events, n, weights, ranks)
         return found, settled(ranked, n_asked, found, n)
 
@@ -179,49 +200,17 @@ class Segment:
         )  # fmt: skip
         return scores
 
-    def _owned(self, hits: Hits, owners: Ragged, events: EventBatch) -> Hits:
-        """The owners of the clauses that were hit, checked where the clauses only suffice."""
-        starts, rows = _owners(hits.starts, hits.rows, *owners, self.plan.n_criteria)
-        found = Hits(starts, rows, hits.candidates)
-        doubtful = self.plan.checked[rows]
+    def _owned(self, hits: Hits, owners: Owners, events: EventBatch) -> Hits:
+        """The owners of the clauses that were hit, checked where clauses are only necessary."""
+        found = owners.hit(hits)
+        if not self._owning.of(self.plan)[2]:
+            return found
+        doubtful = self.plan.checked[found.rows]
         if not doubtful.any():
             return found
         kept = ~doubtful
         kept[doubtful] = ~np.isnan(self.scores(events, only(found, doubtful), {}))
         return only(found, kept)
-
-
-@kernel
-def _owners(
-    hit_starts: Longs, hits: Ints, owner_starts: Longs, owners: Ints, n_criteria: int
-) -> tuple[Longs, Ints]:
-    """The criteria that own the clauses, each once: only those with several can come twice."""
-    most = 0
-    for clause in hits:
-        most += owner_starts[clause + 1] - owner_starts[clause]
-    starts = np.zeros(len(hit_starts), np.int64)
-    rows = np.empty(most, np.int32)
-    seen = np.zeros((n_criteria >> 6) + 1, np.uint64)
-    n = 0
-    for event in range(len(hit_starts) - 1):
-        for i in range(hit_starts[event], hit_starts[event + 1]):
-            for j in range(owner_starts[hits[i]], owner_starts[hits[i] + 1]):
-                owner = owners[j]
-                if owner < 0:  # it has several clauses
-                    owner = ~owner
-                    bit = np.uint64(1) << np.uint64(owner & 63)
-                    if seen[owner >> 6] & bit:
-                        continue
-                    seen[owner >> 6] |= bit
-                rows[n] = owner
-                n += 1
-        if n - starts[event] > len(seen) >> 3:
-            seen[:] = 0
-        else:
-            for i in range(starts[event], n):
-                seen[rows[i] >> 6] = 0
-        starts[event + 1] = n
-    return starts, rows[:n]  # no copy: few come twice
 
 
 @kernel

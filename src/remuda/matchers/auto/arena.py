@@ -1,8 +1,8 @@
 """The arena: all clusters in one array of 64-bit words, each a run of chunks.
 
     chunk   header n : 16 | kind : 8 | - : 8 | size in words : 32, then by kind
-    RECORDS the signatures of n clauses together, to be scanned first; where their records lie,
-            16 bits each, in words from the header; the records
+    RECORDS the signatures of n clauses together, to be scanned first; where in the arena their
+            records lie, 32 bits each; those of the records that are not in an earlier cluster
     SLICES  bitmaps over n similar clauses: slices.py
     PLAIN   n clause ids, 32 bits each: nothing is left to verify once the key is met
     record  clause : 31 | has tail : 1 | mask words : 16 | of which every : 16,
@@ -71,6 +71,7 @@ def lay_out(table: ClauseTable, clusters: Ragged, rest: Remainder, words: Words)
     room = 3 * starts_of(lengths[clusters.items] + 3)[clusters.starts]
     directory = np.zeros(len(clusters.starts) - 1, np.uint64)
     tally = np.zeros((2, 3), np.int64)
+    record_of = np.zeros(table.n_clauses, np.uint32)
     sizes = (np.diff(table.space_starts) - 1).astype(np.int32)
     entries = clusters.items.copy()
     parts, base, first = [words.spilled], len(words.spilled), 0
@@ -79,7 +80,7 @@ def lay_out(table: ClauseTable, clusters: Ragged, rest: Remainder, words: Words)
         last = min(max(last, first + 1), len(directory))
         part = np.zeros(room[last] - room[first] + 64, np.uint64)
         end = _write_clusters(
-            part, base, first, last, directory, tally, clusters.starts, entries, lengths,
+            part, base, first, last, directory, tally, record_of, clusters.starts, entries, lengths,
             *clauses, rest.signatures, words.mask_starts, words.masks, words.tail_starts,
             words.tails,
             predicates.dim, predicates.on_missing, predicates.every, predicates.span_starts,
@@ -143,6 +144,7 @@ def _write_clusters(
     last: int,
     directory: U64,
     tally: NDArray[np.int64],
+    record_of: NDArray[np.uint32],
     cluster_starts: Longs,
     entries: Ints,
     lengths: Longs,
@@ -204,7 +206,7 @@ def _write_clusters(
                 at = after
                 begin += n
             at = _write_records(
-                arena, quarters, at, entries, begin, stop, lengths, clause_starts, items,
+                arena, halves, base, at, entries, begin, stop, record_of, clause_starts, items,
                 signatures, mask_starts, masks, tail_starts, tails, every, sizes, dims, tally,
             )  # fmt: skip
             begin = stop
@@ -277,12 +279,13 @@ def _write_plain(
 @kernel
 def _write_records(
     arena: U64,
-    quarters: NDArray[np.uint16],
+    halves: NDArray[np.uint32],
+    base: int,
     at: int,
     entries: Ints,
     begin: int,
     end: int,
-    lengths: Longs,
+    record_of: NDArray[np.uint32],
     clause_starts: Longs,
     items: Ints,
     signatures: U64,
@@ -295,20 +298,20 @@ def _write_records(
     dims: Ints,
     tally: NDArray[np.int64],
 ) -> int:
+    """Write chunks of records; a clause has one, wherever it has entries. 0: not yet written."""
     while begin < end:
-        n, reach = 1, 2 * MOST_RECORDS + lengths[entries[begin]]
-        while begin + n < end and n < MOST_RECORDS and reach < _FARTHEST:
-            reach += lengths[entries[begin + n]]
-            n += 1
-        places, w = 4 * (at + 1 + n), at + 1 + n + (n + 3) // 4
+        n = min(end - begin, MOST_RECORDS)
+        places, w = 2 * (at + 1 + n), at + 1 + n + (n + 1) // 2
         for j in range(n):
             clause = entries[begin + j]
             arena[at + 1 + j] = signatures[clause]
-            quarters[places + j] = w - at
-            w = _write_record(
-                arena, w, clause, np.int64(-1), clause_starts, items, mask_starts, masks,
-                tail_starts, tails, every, sizes, dims,
-            )  # fmt: skip
+            if record_of[clause] == 0:
+                record_of[clause] = base + w
+                w = _write_record(
+                    arena, w, clause, np.int64(-1), clause_starts, items, mask_starts, masks,
+                    tail_starts, tails, every, sizes, dims,
+                )  # fmt: skip
+            halves[places + j] = record_of[clause]
         arena[at] = np.uint64(n) | np.uint64(RECORDS << 16) | np.uint64(w - at) << np.uint64(32)
         tally[0, RECORDS] += n
         tally[1, RECORDS] += 1

@@ -27,7 +27,22 @@ from remuda.matchers.auto.words import DIM, U64
 from remuda.matchers.kernels.bits import prefetch, trailing_zeros
 
 MOST_EVENTS = 2048  # of a batch
+_SAMPLED = 8  # one event in so many tells how much all of them read
 QUEUE = 64  # records are verified when so many wait: enough for their prefetching to pay
+
+
+@kernel
+def entries_met(starts: Longs, spaces: Ints, first: int, last: int, places: U64) -> int:
+    """About how many entries the clusters have that the events visit, one after the other."""
+    n, n_sampled = np.uint64(0), 0
+    for event in range(first, last, _SAMPLED):
+        n_sampled += 1
+        n += places[len(places) - 2] >> np.uint64(32)
+        for i in range(starts[event], starts[event + 1]):
+            at = np.uint64(spaces[i]) * TWO
+            n += places[at] >> np.uint64(32)
+            n += places[at - (places[at + ONE] >> np.uint64(32)) * TWO] >> np.uint64(32)
+    return np.int64(n) * (last - first) // n_sampled  # type: ignore[return-value]
 
 
 @kernel
@@ -108,7 +123,7 @@ def find_together(
         starts, spaces, first, last, places, traits, dim_bits, n_masked, state, n_bytes,
         cells, n_cells, absent, visitors, clusters, begins, visits, visiting, listed,
     )  # fmt: skip
-    quarters, found = arena.view(np.uint16), np.empty(MOST_CLAUSES, np.int32)
+    halves, found = arena.view(np.uint32), np.empty(MOST_CLAUSES, np.int32)
     n_verified, n_waiting, enough = np.int64(0), ZERO, True
     for c in range(n_clusters):
         begin, end = np.uint64(begins[c]), np.uint64(visitors[clusters[c]])
@@ -122,13 +137,13 @@ def find_together(
             kind = (header >> np.uint64(16)) & np.uint64(0xFF)
             if kind == np.uint64(RECORDS):  # written out here: the call would cost as much
                 n_here, signatures = header & LOW16, at + ONE
-                offsets = (signatures + n_here) << TWO
+                records = (signatures + n_here) << ONE
                 for v in range(begin, end):
                     k = visiting[v]
                     lacks = absent[k]
                     for j in range(n_here):
                         if (arena[signatures + j] & lacks) == ZERO:
-                            record = at + np.uint64(quarters[offsets + j])
+                            record = np.uint64(halves[records + j])
                             waiting[n_waiting] = record
                             waiting_events[n_waiting] = k
                             n_waiting += ONE

@@ -117,3 +117,17 @@ def tally(per_event: Longs, per_row: Longs, rows: Ints, links: Ints, heads: Ints
                 per_row[rows[block * SIZE + i]] += 1
             left -= SIZE
             block = links[block]
+
+
+@kernel
+def weigh(per_event: Longs, weights: Ints, rows: Ints, links: Ints, heads: Ints) -> Longs:
+    """The sum of the weights of each event's rows."""
+    sums = np.zeros(len(per_event), np.int64)
+    for event in range(len(per_event)):
+        left, block = per_event[event], heads[event]
+        while left > 0:
+            for i in range(min(SIZE, left)):
+                sums[event] += weights[rows[block * SIZE + i]]
+            left -= SIZE
+            block = links[block]
+    return sums

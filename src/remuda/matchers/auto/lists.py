@@ -149,10 +149,10 @@ def _visit(
         n_here = header & _LOW16
         kind = (header >> np.uint64(16)) & np.uint64(0xFF)
         if kind == np.uint64(RECORDS):
-            offsets = (at + _ONE + n_here) << _TWO
+            records = (at + _ONE + n_here) << _ONE
             for j in range(n_here):
                 if (arena[at + _ONE + j] & absent) == _ZERO:
-                    record = at + np.uint64(quarters[offsets + j])
+                    record = np.uint64(halves[records + j])
                     n_verified += 1
                     if _record_holds(
                         record, spaces, arena, quarters, places, traits, dim_bits, n_masked,

@@ -13,9 +13,10 @@ import numpy as np
 from remuda.arrays import Ints, Longs, frozen
 from remuda.encoding.table import ClauseTable, EventBatch
 from remuda.matchers.auto import keys
+from remuda.matchers.auto.answer import Answer
 from remuda.matchers.auto.arena import PLAIN, RECORDS, SLICES, lay_out, traits_of
-from remuda.matchers.auto.batch import MOST_EVENTS, find_each, find_together
-from remuda.matchers.auto.blocks import counts, gather, tally
+from remuda.matchers.auto.batch import MOST_EVENTS, entries_met, find_each, find_together
+from remuda.matchers.auto.blocks import counts, tally, weigh
 from remuda.matchers.auto.denials import Denials, denials, find_undenied, find_undenied_many
 from remuda.matchers.auto.lists import find_listed, find_listed_many
 from remuda.matchers.auto.scratch import Scratch, together_until
@@ -26,6 +27,7 @@ from remuda.matchers.contract import Hits
 _FEW_CLAUSES = 256  # they fit in a few chunks that every event reads, without keys
 _TOGETHER_DIMS = 2048  # of more, the events of a batch no longer fit in the cache side by side
 _TOGETHER_EVENTS = 16  # fewer seldom meet in a cluster
+_TOGETHER_ENTRIES = 3 << 19  # that events meet; to read fewer again costs less than to sort events
 
 
 class Facts(NamedTuple):
@@ -81,23 +83,26 @@ class Auto:
         if len(events) == 1:
             rows, n_verified = self._match_one(events.spaces)
             return Hits(np.array([0, len(rows)], np.int64), rows, n_verified)
-        if threads == 1 or len(events) < 2 * threads:
-            return self._match_range(events, 0, len(events))
-        cuts = [len(events) * i // threads for i in range(threads + 1)]
-        with ThreadPoolExecutor(threads) as pool:
-            parts = list(
-                pool.map(lambda i: self._match_range(events, cuts[i], cuts[i + 1]), range(threads))
-            )
-            return _joined(parts, pool)
+        answer = Answer(len(events), MOST_EVENTS, threads)
+        if threads == 1:
+            self._work(events, answer)
+        else:
+            with ThreadPoolExecutor(threads) as pool, answer:
+                for each in [pool.submit(self._work, events, answer) for _ in range(threads)]:
+                    each.result()
+        return answer.hits()
 
     def match_one(self, spaces: Ints) -> Ints:
         """The clauses that one event satisfies, given its spaces, ascending."""
         return self._match_one(spaces)[0]
 
-    def count(self, events: EventBatch) -> Longs:
-        """How many clauses each event satisfies."""
-        found = [per_event for per_event, _, _ in self._rounds(events, 0, len(events))]
-        return np.concatenate([np.zeros(0, np.int64), *found])
+    def count(self, events: EventBatch, weights: Ints | None = None) -> Longs:
+        """How many clauses each event satisfies, or the sum of what each of them weighs."""
+        found = [np.zeros(0, np.int64)]
+        for counted, scratch, _ in self._rounds(events, 0, len(events)):
+            blocks = scratch.blocks[:3]
+            found.append(counted if weights is None else weigh(counted, weights, *blocks))
+        return np.concatenate(found)
 
     def reach(self, events: EventBatch) -> Longs:
         """How many of the events satisfy each clause."""
@@ -168,19 +173,14 @@ class Auto:
         self._spare.append(scratch)
         return rows, n_verified
 
-    def _match_range(self, events: EventBatch, first: int, last: int) -> Hits:
-        starts = np.zeros(last - first + 1, np.int64)
-        rows, n, done, n_verified = np.empty(0, np.int32), 0, 0, 0
-        for per_event, scratch, verified in self._rounds(events, first, last):
-            here = starts[done : done + len(per_event) + 1]
-            np.cumsum(per_event, out=here[1:])
-            here[1:] += n
-            n, done, n_verified = int(here[-1]), done + len(per_event), n_verified + verified
-            if n > len(rows):
-                rows = _enlarged(rows, int(here[0]), n, done / (last - first))
-            gather(here, rows, *scratch.blocks[:3])
-        rows.resize(n, refcheck=False)  # what was reserved and never touched costs nothing
-        return Hits(starts, rows, n_verified)
+    def _work(self, events: EventBatch, answer: Answer) -> None:
+        """Take events and answer for them until none is left."""
+        with answer:
+            while (span := answer.take()) is not None:
+                first, last = span
+                for per_event, scratch, n_verified in self._rounds(events, first, last):
+                    answer.put(first, per_event, n_verified, scratch.blocks)
+                    first += len(per_event)
 
     def _rounds(
         self, events: EventBatch, first: int, last: int
@@ -202,7 +202,12 @@ class Auto:
         """Fill the blocks of the scratch; how many were verified, -1 for too few blocks."""
         scratch.blocks.clear()
         listed = scratch.listed[: stop - first]
-        together = len(self.traits) <= _TOGETHER_DIMS and stop - first >= _TOGETHER_EVENTS
+        together = (
+            len(self.traits) <= _TOGETHER_DIMS
+            and stop - first >= _TOGETHER_EVENTS
+            and entries_met(events.starts, events.spaces, first, stop, self.places)
+            >= _TOGETHER_ENTRIES
+        )
         way, state = (find_together, scratch.together) if together else (find_each, scratch.each)
         n_verified = way(
             events.starts, events.spaces, first, stop, *self._built, *state, listed,
@@ -221,28 +226,3 @@ class Auto:
             )  # fmt: skip
             n_verified = n_verified if enough else -1
         return int(n_verified)
-
-
-def _enlarged(rows: Ints, n_kept: int, n: int, done: float) -> Ints:
-    """The rows with room for n, and for more where only a part of the events is done."""
-    expected = n if done == 1.0 else int(1.25 * n / done) + 1
-    larger = np.empty(expected, np.int32)
-    larger[:n_kept] = rows[:n_kept]
-    return larger
-
-
-def _joined(parts: list[Hits], pool: ThreadPoolExecutor) -> Hits:
-    """The parts one behind the other; their rows are copied side by side."""
-    ends = np.cumsum([0, *(len(part.rows) for part in parts)])
-    rows = np.empty(ends[-1], np.int32)
-
-    def copy(i: int) -> None:
-        rows[ends[i] : ends[i + 1]] = parts[i].rows
-
-    list(pool.map(copy, range(len(parts))))
-    starts = [part.starts[1:] + end for part, end in zip(parts, ends[:-1], strict=True)]
-    return Hits(
-        np.concatenate([np.zeros(1, np.int64), *starts]),
-        rows,
-        sum(part.candidates for part in parts),
-    )

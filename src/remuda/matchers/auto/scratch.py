@@ -68,7 +68,7 @@ class Scratch:
         """Make more blocks, which were too few for so many events; how many to try next."""
         n_rows = len(self.blocks.rows)
         if n_rows < _MOST_ROWS:
-            self.blocks = Blocks.make(4 * n_rows, MOST_EVENTS)
+            self.blocks = Blocks.make(min(4 * n_rows, _MOST_ROWS), MOST_EVENTS)
             return n_events
         if n_events == 1:
             self.blocks = Blocks.make(self._n_clauses + 4 * SIZE, MOST_EVENTS)

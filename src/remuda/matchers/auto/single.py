@@ -107,10 +107,10 @@ def find(  # noqa: C901, PLR0912, PLR0915 - the hot loop stands in one piece
             kind = (header >> np.uint64(16)) & np.uint64(0xFF)
             if kind == np.uint64(RECORDS):
                 first = at + ONE
-                offsets = (first + n_here) << TWO
+                records = (first + n_here) << ONE
                 for j in range(n_here):
                     if (arena[first + j] & absent) == ZERO:
-                        record = at + np.uint64(quarters[offsets + j])
+                        record = np.uint64(halves[records + j])
                         queue[n_queued] = record
                         n_queued += ONE
                         prefetch(arena, record)

@@ -1,0 +1,277 @@
+"""What `auto` must show: beside the papers' matchers, the prototype, `scan`, and itself on threads.
+
+Each figure is taken after the matches were counted and found right. REMUDA_PARTS=papers,threads
+chooses parts: papers, prototype, scan, threads, mustang.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks import mustang, prototype
+from benchmarks.definitions import Point, chosen
+from benchmarks.measure import WrongAnswer
+from remuda.encoding.generated import dnf_table, event_batch
+from remuda.encoding.table import ClauseTable, EventBatch
+from remuda.jit import kernel
+from remuda.matchers.auto import Auto
+from remuda.matchers.contract import conjunction_matcher
+from remuda.workload import KINDS
+from remuda.workload.begen import BEGen, Loosening
+
+_RIVALS = ("sift", "propagation", "opindex", "betree", "pst-bloom", "pst-hash")
+_FEWEST_CLAUSES = 100_000
+_SINGLES = 200  # events that are matched one by one
+_PATIENCE = 0.3  # seconds that a figure of one matcher may take
+_LIKE_THE_PROTOTYPE = {  # its names: how many events are timed
+    "m1m_1": 2000, "m1m_01": 4000, "dense1m": 2000, "sparse1m": 4000, "ads1m": 4000,
+}  # fmt: skip
+_SCANNED = 5
+_PAPER = 1_800  # PSTHash against SCAN, in the PS-Tree paper
+
+_console = Console(width=max(120, Console().width))
+
+
+def main() -> None:
+    """Measure and print part after part."""
+    parts = {
+        "papers": _beside_papers,
+        "prototype": _beside_prototype,
+        "scan": _beside_scan,
+        "threads": _on_two_threads,
+        "mustang": mustang.main,
+    }
+    wanted = os.environ.get("REMUDA_PARTS")
+    for name in wanted.split(",") if wanted else parts:
+        parts[name]()
+
+
+def _beside_papers() -> None:
+    """Every workload of the matchers' benchmark, against whoever is the fastest there."""
+    table = Table(title="the fastest of the papers' matchers beside auto", title_justify="left")
+    table.add_column("workload")
+    for way in ("single", "batch"):
+        table.add_column(f"{way}: the fastest")
+        for name in ("µs", "auto µs", "ratio"):
+            table.add_column(name, justify="right")
+    ratios = []
+    for name, point in _points():
+        workload = _generator(point.workload).draw()
+        clauses = dnf_table(workload.criteria)
+        events = event_batch(workload.criteria, workload.events)
+        own, *rivals = (_cost(one, clauses, events, point.matches) for one in ("auto", *_RIVALS))
+        row = [name]
+        for way in (0, 1):
+            us, rival = min((one[way], rival) for one, rival in zip(rivals, _RIVALS, strict=True))
+            row += [rival, f"{us:.1f}", f"{own[way]:.1f}", f"{us / own[way]:.2f}"]
+            ratios.append(us / own[way])
+        table.add_row(*row)
+    table.add_section()
+    by_way = np.array(ratios).reshape(-1, 2).T
+    for name, figures in (
+        ("geometric mean, wanted 3", np.exp(np.log(by_way).mean(axis=1))),
+        ("least, wanted 1", by_way.min(axis=1)),
+    ):
+        table.add_row(name, "", "", "", f"{figures[0]:.2f}", "", "", "", f"{figures[1]:.2f}")
+    _console.print(table)
+
+
+def _points() -> Iterator[tuple[str, Point]]:
+    """The points with enough clauses, those that draw the same but once."""
+    seen = set()
+    for experiment in chosen("matchers"):
+        for point in experiment.points:
+            if point.workload.get("cnf") or _n_clauses(point.workload) < _FEWEST_CLAUSES:
+                continue
+            key = repr(_generator(point.workload))
+            if key not in seen:
+                seen.add(key)
+                yield f"{experiment.name} {point.label}", point
+
+
+def _n_clauses(parameters: dict[str, Any]) -> int:
+    given = [value for key, value in parameters.items() if key in ("n_subscriptions", "n_criteria")]
+    return int(given[0]) if given else _FEWEST_CLAUSES
+
+
+def _generator(parameters: dict[str, Any]) -> Any:
+    own = {key: value for key, value in parameters.items() if key != "label"}
+    loosening = {one.name: own.pop(one.name) for one in fields(Loosening) if one.name in own}
+    if loosening:
+        own["loosening"] = Loosening(**loosening)
+    return KINDS[own.pop("kind")](**own)
+
+
+def _cost(
+    matcher: str, clauses: ClauseTable, events: EventBatch, expected: int | None
+) -> tuple[float, float]:
+    """µs an event, single and in a batch."""
+    built: Any = conjunction_matcher(matcher).build(clauses)
+    found = len(built.match(events).rows)
+    if found != expected:
+        raise WrongAnswer(f"{matcher} found {found:,} matches, not {expected}")
+    ones = [events.one(i) for i in range(min(_SINGLES, len(events)))]
+    single = _best(lambda: [built.match(one) for one in ones]) / len(ones)
+    return single * 1e6, _best(lambda: built.match(events)) / len(events) * 1e6
+
+
+def _beside_prototype() -> None:
+    """The same data, in one run; both sides on one thread."""
+    if not prototype.there():
+        _console.print(f"no prototype in {prototype.FOLDER}: nothing to compare with")
+        return
+    table = Table(title="the prototype, auto: ratio; wanted at most 1.1", title_justify="left")
+    table.add_column("workload")
+    for name in ("single µs", "batch µs", "batch, counted µs", "build s", "bytes a clause"):
+        table.add_column(name, justify="right")
+    prototype.timed(prototype.drawn("m100k_1"), 100)  # compiles it
+    _warm_up()
+    for name, n_events in _LIKE_THE_PROTOTYPE.items():
+        table.add_row(name, *_pairs(name, n_events))
+    _console.print(table)
+    _console.print("The prototype's batch keeps no rows, as `count`; a build of 1 M: at most 6 s.")
+
+
+def _pairs(name: str, n_events: int) -> list[str]:
+    """Their figures and ours on one workload."""
+    data = prototype.drawn(name)
+    theirs, workload = prototype.timed(data, n_events), prototype.workload(data)
+    clauses = dnf_table(workload.criteria)
+    events = _first(event_batch(workload.criteria, workload.events), n_events)
+    auto, build_s = _timed(lambda: Auto.build(clauses))
+    if auto.count(events).tolist() != theirs.per_event.tolist():
+        raise WrongAnswer(f"auto and the prototype differ on {name}")
+    ones = [events.one(i).spaces for i in range(n_events)]
+    single, batch, counted = (
+        _best(call, 5) / n_events * 1e6
+        for call in (
+            lambda: [auto.match_one(one) for one in ones],
+            lambda: auto.match(events),
+            lambda: auto.count(events),
+        )
+    )
+    return [
+        _pair(theirs.single_us, single),
+        _pair(theirs.batch_us, batch),
+        _pair(theirs.batch_us, counted),
+        _pair(theirs.build_s, build_s),
+        _pair(theirs.bytes_per_clause, auto.nbytes / clauses.n_clauses),
+    ]
+
+
+def _beside_scan() -> None:
+    """Three million ads."""
+    [experiment] = chosen("ads-3m")
+    [point] = experiment.points
+    workload = _generator(point.workload).draw()
+    clauses = dnf_table(workload.criteria)
+    events = event_batch(workload.criteria, workload.events)
+    auto, build_s = _timed(lambda: Auto.build(clauses))
+    hits = auto.match(events)
+    if len(hits.rows) != point.matches:
+        raise WrongAnswer(f"auto found {len(hits.rows):,} matches, not {point.matches}")
+    scan, few = conjunction_matcher("scan").build(clauses), _first(events, _SCANNED)
+    if len(scan.match(few).rows) != hits.starts[_SCANNED]:
+        raise WrongAnswer("auto and scan differ")
+    ones = [events.one(i) for i in range(len(events))]
+    single = _best(lambda: [auto.match(one) for one in ones], 5) / len(ones)
+    batch = _best(lambda: auto.match(events), 5) / len(events)
+    scanned = _best(lambda: scan.match(few), 2) / _SCANNED
+    table = Table("what", "measured", "wanted", title="3 M ads", title_justify="left")
+    table.add_row("scan", f"{scanned * 1e6:,.0f} µs an event", "")
+    table.add_row("auto, single", f"{single * 1e6:,.0f} µs an event", "")
+    table.add_row("auto, batch", f"{batch * 1e6:,.0f} µs an event", "")
+    ratios = f"{scanned / single:,.0f}, {scanned / batch:,.0f} in a batch"
+    table.add_row("scan / auto", ratios, f"beside the PS-Tree paper's {_PAPER:,}")
+    table.add_row("build", f"{build_s:.1f} s", "at most 15")
+    table.add_row("memory", f"{auto.nbytes / clauses.n_clauses:.0f} bytes a clause", "at most 170")
+    _console.print(table)
+
+
+def _on_two_threads() -> None:
+    """Wall-clock time of the same batch, beside what two threads gain where memory is no matter."""
+    table = Table(title="two threads, wanted 1.8", title_justify="left")
+    for name in ("workload", "one: µs", "two: µs", "gain"):
+        table.add_column(name, justify="left" if name == "workload" else "right")
+    for probability in (0.001, 0.01):
+        drawn = BEGen(
+            n_subscriptions=1_000_000, n_events=8 * 1024, match_probability=probability
+        ).draw()
+        auto = Auto.build(dnf_table(drawn.criteria))
+        events = event_batch(drawn.criteria, drawn.events)
+        found = [auto.match(events, threads=threads) for threads in (1, 2)]
+        if not all(map(np.array_equal, found[0][:2], found[1][:2])):
+            raise WrongAnswer("two threads found something else than one")
+        del found
+        one, two = _wall(lambda n, auto=auto, events=events: auto.match(events, threads=n))
+        figures = (one / len(events) * 1e6, two / len(events) * 1e6, one / two)
+        table.add_row(f"m {probability:.1%}", *(f"{figure:.2f}" for figure in figures))
+    with ThreadPoolExecutor(2) as pool:
+        one, two = _wall(lambda n: list(pool.map(_multiply, [100_000_000 // n] * n)))
+    table.add_row("arithmetic alone, at this moment", "", "", f"{one / two:.2f}")
+    _console.print(table)
+
+
+def _wall(call: Callable[[int], Any]) -> tuple[float, float]:
+    """Seconds with one thread and with two, the least of several rounds by turns."""
+    seconds: dict[int, list[float]] = {1: [], 2: []}
+    for _ in range(9):
+        for n, found in seconds.items():
+            start = time.perf_counter()
+            call(n)
+            found.append(time.perf_counter() - start)
+    return min(seconds[1]), min(seconds[2])
+
+
+@kernel
+def _multiply(n: int) -> float:
+    product = 1.0
+    for _ in range(n):
+        product = product * 1.0000001 + 1e-9
+    return product
+
+
+def _warm_up() -> None:
+    """Compile what will be timed."""
+    drawn = BEGen(n_subscriptions=2_000, n_events=50).draw()
+    auto = Auto.build(dnf_table(drawn.criteria))
+    events = event_batch(drawn.criteria, drawn.events)
+    auto.match(events)
+    auto.count(events)
+    auto.match_one(events.one(0).spaces)
+
+
+def _first(events: EventBatch, n: int) -> EventBatch:
+    return EventBatch(events.starts[: n + 1], events.spaces[: events.starts[n]])
+
+
+def _pair(theirs: float | None, ours: float) -> str:
+    if theirs is None:
+        return f"-, {ours:.1f}"
+    return f"{theirs:.1f}, {ours:.1f}: {ours / theirs:.2f}"
+
+
+def _best(call: Callable[[], Any], rounds: int | None = None) -> float:
+    """The least of several rounds, or of as many as patience allows."""
+    call()
+    seconds, begin = [], time.monotonic()
+    while not seconds or (
+        len(seconds) < rounds if rounds else time.monotonic() - begin < _PATIENCE
+    ):
+        seconds.append(_timed(call)[1])
+    return min(seconds)
+
+
+def _timed(call: Callable[[], Any]) -> tuple[Any, float]:
+    start = time.thread_time()
+    result = call()
+    return result, time.thread_time() - start

@@ -1,0 +1,161 @@
+"""From the clauses that events hit to the criteria that own them.
+
+`Plan.owners` lists the owners of each clause, those with several clauses as ~criterion and behind
+the others. Most clauses have one owner, who has no other clause: he stands in one array here, and
+nothing need be looked up where clause i is criterion i's.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remuda.arrays import Ints, Longs, Ragged, frozen
+from remuda.encoding.plan import Plan
+from remuda.jit import kernel
+from remuda.matchers.contract import Hits
+
+_ONE = np.uint64(1)
+
+
+class Owners(NamedTuple):
+    """Who owns the clauses of one kind."""
+
+    sole: Ints  # of each clause its one owner, if he has no other clause, or -1
+    rows: Ragged
+    n_criteria: int
+    same: bool  # clause i is criterion i's alone
+    each_one: bool  # no -1
+    once: bool  # nobody has several clauses
+
+    @classmethod
+    def of(cls, rows: Ragged, n_criteria: int) -> Owners:
+        counts = np.diff(rows.starts)
+        sole = np.full(len(counts), -1, np.int32)
+        sole[counts == 1] = np.maximum(rows.items[rows.starts[:-1][counts == 1]], -1)
+        same = len(sole) == n_criteria and bool((sole == np.arange(n_criteria)).all())
+        each_one = bool((sole >= 0).all())
+        return cls(frozen(sole), rows, n_criteria, same, each_one, bool((rows.items >= 0).all()))
+
+    def hit(self, hits: Hits) -> Hits:
+        """The owners of the clauses that were hit, each once."""
+        if self.same:
+            return hits
+        most, several = len(hits.rows), False
+        if not self.each_one:
+            most, several = _extent(hits.rows, self.sole, *self.rows)
+        starts = np.zeros(len(hits.starts), np.int64)
+        rows = np.empty(most, np.int32)  # NumPy's own: large ones get huge pages, Numba's do not
+        if several:
+            seen = np.zeros((self.n_criteria >> 6) + 1, np.uint64)
+            most = _copy_once(hits.starts, hits.rows, self.sole, *self.rows, seen, starts, rows)
+        else:
+            _copy(hits.starts, hits.rows, self.sole, *self.rows, starts, rows)
+        return Hits(starts, rows[:most], hits.candidates)  # no copy: few come twice
+
+    @property
+    def weights(self) -> Ints | None:
+        """How many owners each clause has, None where it is one throughout."""
+        return None if self.each_one else np.diff(self.rows.starts).astype(np.int32)
+
+    def reach(self, per_clause: Longs) -> Longs:
+        """How many events satisfy each criterion, given that of clauses, if nobody has several."""
+        reach = np.zeros(self.n_criteria, np.int64)
+        reach[self.rows.items] = np.repeat(per_clause, np.diff(self.rows.starts))
+        return reach
+
+
+class Owning:
+    """The owners of a plan's clauses and rows, made when they are first asked for."""
+
+    def __init__(self) -> None:
+        self._made: tuple[Owners, Owners, bool] | None = None
+
+    def of(self, plan: Plan) -> tuple[Owners, Owners, bool]:
+        """Of its conjunctions, of its CNF rows; whether a criterion must be checked beyond that."""
+        if self._made is None:  # two threads may both make it: they are the same
+            n = plan.n_criteria
+            both = Owners.of(plan.owners, n), Owners.of(plan.cnf_owners, n)
+            self._made = *both, bool(plan.checked.any())
+        return self._made
+
+
+@kernel
+def _extent(hits: Ints, sole: Ints, owner_starts: Longs, owners: Ints) -> tuple[int, bool]:
+    """How many owners there are, and whether one of them has several clauses."""
+    most, several = len(hits), False
+    for i in range(len(hits)):
+        clause = np.uint64(hits[i])
+        if sole[clause] < 0:
+            begin, end = owner_starts[clause], owner_starts[clause + _ONE]
+            most += end - begin - 1
+            several |= begin < end and owners[end - 1] < 0
+    return most, several
+
+
+@kernel
+def _copy(
+    hit_starts: Longs,
+    hits: Ints,
+    sole: Ints,
+    owner_starts: Longs,
+    owners: Ints,
+    starts: Longs,
+    rows: Ints,
+) -> None:
+    n = np.uint64(0)
+    for event in range(len(hit_starts) - 1):
+        for i in range(hit_starts[event], hit_starts[event + 1]):
+            clause = np.uint64(hits[i])
+            owner = sole[clause]
+            if owner >= 0:
+                rows[n] = owner
+                n += _ONE
+                continue
+            for j in range(np.uint64(owner_starts[clause]), np.uint64(owner_starts[clause + _ONE])):
+                rows[n] = owners[j]
+                n += _ONE
+        starts[event + 1] = n
+
+
+@kernel
+def _copy_once(
+    hit_starts: Longs,
+    hits: Ints,
+    sole: Ints,
+    owner_starts: Longs,
+    owners: Ints,
+    seen: NDArray[np.uint64],
+    starts: Longs,
+    rows: Ints,
+) -> int:
+    """Write the owners; how many they are. `seen` is 0 before and after."""
+    n = np.uint64(0)
+    for event in range(len(hit_starts) - 1):
+        first = n
+        for i in range(hit_starts[event], hit_starts[event + 1]):
+            clause = np.uint64(hits[i])
+            if sole[clause] >= 0:
+                rows[n] = sole[clause]
+                n += _ONE
+                continue
+            for j in range(np.uint64(owner_starts[clause]), np.uint64(owner_starts[clause + _ONE])):
+                owner = owners[j]
+                if owner >= 0:
+                    rows[n] = owner
+                    n += _ONE
+                else:  # without a branch on what was seen: it is hard to foretell
+                    place, bit = np.uint64(~owner) >> np.uint64(6), np.uint64(~owner & 63)
+                    word = seen[place]
+                    seen[place] = word | _ONE << bit
+                    rows[n] = ~owner
+                    n += _ONE - (word >> bit & _ONE)
+        if n - first > np.uint64(len(seen) >> 3):
+            seen[:] = 0
+        else:
+            for i in range(first, n):
+                seen[rows[i] >> 6] = 0
+        starts[event + 1] = n
+    return np.int64(n)  # type: ignore[return-value]
