@@ -10,23 +10,21 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import mustang, prototype
-from benchmarks.definitions import Point, chosen
+from benchmarks import clock, mustang, prototype
+from benchmarks.definitions import Point, chosen, generator
 from benchmarks.measure import WrongAnswer
 from remuda.encoding.generated import dnf_table, event_batch
 from remuda.encoding.table import ClauseTable, EventBatch
 from remuda.jit import kernel
 from remuda.matchers.auto import Auto
 from remuda.matchers.contract import conjunction_matcher
-from remuda.workload import KINDS
-from remuda.workload.begen import BEGen, Loosening
+from remuda.workload.begen import BEGen
 
 _RIVALS = ("sift", "propagation", "opindex", "betree", "pst-bloom", "pst-hash")
 _FEWEST_CLAUSES = 100_000
@@ -65,7 +63,7 @@ def _beside_papers() -> None:
             table.add_column(name, justify="right")
     ratios = []
     for name, point in _points():
-        workload = _generator(point.workload).draw()
+        workload = generator(point.workload).draw()
         clauses = dnf_table(workload.criteria)
         events = event_batch(workload.criteria, workload.events)
         own, *rivals = (_cost(one, clauses, events, point.matches) for one in ("auto", *_RIVALS))
@@ -92,7 +90,7 @@ def _points() -> Iterator[tuple[str, Point]]:
         for point in experiment.points:
             if point.workload.get("cnf") or _n_clauses(point.workload) < _FEWEST_CLAUSES:
                 continue
-            key = repr(_generator(point.workload))
+            key = repr(generator(point.workload))
             if key not in seen:
                 seen.add(key)
                 yield f"{experiment.name} {point.label}", point
@@ -101,14 +99,6 @@ def _points() -> Iterator[tuple[str, Point]]:
 def _n_clauses(parameters: dict[str, Any]) -> int:
     given = [value for key, value in parameters.items() if key in ("n_subscriptions", "n_criteria")]
     return int(given[0]) if given else _FEWEST_CLAUSES
-
-
-def _generator(parameters: dict[str, Any]) -> Any:
-    own = {key: value for key, value in parameters.items() if key != "label"}
-    loosening = {one.name: own.pop(one.name) for one in fields(Loosening) if one.name in own}
-    if loosening:
-        own["loosening"] = Loosening(**loosening)
-    return KINDS[own.pop("kind")](**own)
 
 
 def _cost(
@@ -120,8 +110,9 @@ def _cost(
     if found != expected:
         raise WrongAnswer(f"{matcher} found {found:,} matches, not {expected}")
     ones = [events.one(i) for i in range(min(_SINGLES, len(events)))]
-    single = _best(lambda: [built.match(one) for one in ones]) / len(ones)
-    return single * 1e6, _best(lambda: built.match(events)) / len(events) * 1e6
+    single = clock.best_within(lambda: [built.match(one) for one in ones], _PATIENCE) / len(ones)
+    batch = clock.best_within(lambda: built.match(events), _PATIENCE) / len(events)
+    return single * 1e6, batch * 1e6
 
 
 def _beside_prototype() -> None:
@@ -146,13 +137,13 @@ def _pairs(name: str, n_events: int) -> list[str]:
     data = prototype.drawn(name)
     theirs, workload = prototype.timed(data, n_events), prototype.workload(data)
     clauses = dnf_table(workload.criteria)
-    events = _first(event_batch(workload.criteria, workload.events), n_events)
-    auto, build_s = _timed(lambda: Auto.build(clauses))
+    events = event_batch(workload.criteria, workload.events).first(n_events)
+    auto, build_s = clock.timed(lambda: Auto.build(clauses))
     if auto.count(events).tolist() != theirs.per_event.tolist():
         raise WrongAnswer(f"auto and the prototype differ on {name}")
     ones = [events.one(i).spaces for i in range(n_events)]
     single, batch, counted = (
-        _best(call, 5) / n_events * 1e6
+        clock.best(call) / n_events * 1e6
         for call in (
             lambda: [auto.match_one(one) for one in ones],
             lambda: auto.match(events),
@@ -172,20 +163,20 @@ def _beside_scan() -> None:
     """Three million ads."""
     [experiment] = chosen("ads-3m")
     [point] = experiment.points
-    workload = _generator(point.workload).draw()
+    workload = generator(point.workload).draw()
     clauses = dnf_table(workload.criteria)
     events = event_batch(workload.criteria, workload.events)
-    auto, build_s = _timed(lambda: Auto.build(clauses))
+    auto, build_s = clock.timed(lambda: Auto.build(clauses))
     hits = auto.match(events)
     if len(hits.rows) != point.matches:
         raise WrongAnswer(f"auto found {len(hits.rows):,} matches, not {point.matches}")
-    scan, few = conjunction_matcher("scan").build(clauses), _first(events, _SCANNED)
+    scan, few = conjunction_matcher("scan").build(clauses), events.first(_SCANNED)
     if len(scan.match(few).rows) != hits.starts[_SCANNED]:
         raise WrongAnswer("auto and scan differ")
     ones = [events.one(i) for i in range(len(events))]
-    single = _best(lambda: [auto.match(one) for one in ones], 5) / len(ones)
-    batch = _best(lambda: auto.match(events), 5) / len(events)
-    scanned = _best(lambda: scan.match(few), 2) / _SCANNED
+    single = clock.best(lambda: [auto.match(one) for one in ones]) / len(ones)
+    batch = clock.best(lambda: auto.match(events)) / len(events)
+    scanned = clock.best(lambda: scan.match(few), 2) / _SCANNED
     table = Table("what", "measured", "wanted", title="3 M ads", title_justify="left")
     table.add_row("scan", f"{scanned * 1e6:,.0f} µs an event", "")
     table.add_row("auto, single", f"{single * 1e6:,.0f} µs an event", "")
@@ -250,28 +241,7 @@ def _warm_up() -> None:
     auto.match_one(events.one(0).spaces)
 
 
-def _first(events: EventBatch, n: int) -> EventBatch:
-    return EventBatch(events.starts[: n + 1], events.spaces[: events.starts[n]])
-
-
 def _pair(theirs: float | None, ours: float) -> str:
     if theirs is None:
         return f"-, {ours:.1f}"
     return f"{theirs:.1f}, {ours:.1f}: {ours / theirs:.2f}"
-
-
-def _best(call: Callable[[], Any], rounds: int | None = None) -> float:
-    """The least of several rounds, or of as many as patience allows."""
-    call()
-    seconds, begin = [], time.monotonic()
-    while not seconds or (
-        len(seconds) < rounds if rounds else time.monotonic() - begin < _PATIENCE
-    ):
-        seconds.append(_timed(call)[1])
-    return min(seconds)
-
-
-def _timed(call: Callable[[], Any]) -> tuple[Any, float]:
-    start = time.thread_time()
-    result = call()
-    return result, time.thread_time() - start

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
+
+from remuda.workload import KINDS
+from remuda.workload.begen import Loosening
 
 HERE = Path(__file__).parent
 
@@ -43,6 +46,15 @@ def experiments() -> list[Experiment]:
 def chosen(name: str) -> list[Experiment]:
     """The experiments of that name or group."""
     return [one for one in experiments() if name in (one.name, one.group)]
+
+
+def generator(parameters: dict[str, Any]) -> Any:
+    """What draws the workload of a point."""
+    own = {key: value for key, value in parameters.items() if key != "label"}
+    loosening = {one.name: own.pop(one.name) for one in fields(Loosening) if one.name in own}
+    if loosening:
+        own["loosening"] = Loosening(**loosening)
+    return KINDS[own.pop("kind")](**own)
 
 
 def _experiment(group: str, entry: dict[str, Any]) -> Experiment:

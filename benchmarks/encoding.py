@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import pyarrow as pa
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import clock
 from remuda.encoding import arrow
 from remuda.encoding.encoder import Encoder
 from remuda.encoding.plan import plan
@@ -42,14 +42,14 @@ def _plain_events(table: Table) -> None:
     events = workload.event_dicts()
     n_pairs = len(workload.events.dims)
     expected = encoder.encode(events, 0)
-    seconds = _best(lambda: encoder.encode(events, 0))
+    seconds = clock.best(lambda: encoder.encode(events, 0))
     table.add_row("dicts of 15 attributes", f"{seconds / len(events) * 1e6:.1f} µs an event")
     names = [workload.criteria.name(dim) for dim in range(workload.criteria.n_dims)]
     columns = pa.table({name: [event.get(name) for event in events] for name in names})
     found = arrow.encode(encoder, columns, 0)
     if not np.array_equal(found.spaces, expected.spaces):
         raise AssertionError("columns and dicts give different spaces")
-    seconds = _best(lambda: arrow.encode(encoder, columns, 0))
+    seconds = clock.best(lambda: arrow.encode(encoder, columns, 0))
     cells = columns.num_rows * columns.num_columns
     table.add_row(
         f"Arrow, {columns.num_columns} typed columns",
@@ -65,18 +65,8 @@ def _many(table: Table, what: str, criteria: list[Expression], events: list[Any]
     held = sum(criterion.holds(events[0]) for criterion in criteria)
     if len(found.spaces) != held:
         raise AssertionError(f"{len(found.spaces)} spaces for {held} {what} that hold")
-    first = _once(lambda: encoder.encode(events, 0))
-    again = _best(lambda: encoder.encode(events, 0))
+    first = clock.timed(lambda: encoder.encode(events, 0))[1]
+    again = clock.best(lambda: encoder.encode(events, 0))
     table.add_row(f"{_MANY:,} {what} on one attribute", f"{built:.1f} s to build")
     table.add_row("  a value seen for the first time", f"{first / len(events) * 1e6:.0f} µs")
     table.add_row("  seen before", f"{again / len(events) * 1e6:.1f} µs")
-
-
-def _best(call: Callable[[], Any]) -> float:
-    return min(_once(call) for _ in range(5))
-
-
-def _once(call: Callable[[], Any]) -> float:
-    start = time.thread_time()
-    call()
-    return time.thread_time() - start

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 import remuda as rm
+from benchmarks import clock
 
 _TEXT = "age BETWEEN 18 AND 35 AND country IN ('IN','SG') AND NOT platform = 'ios'"
 _EVENT = {"age": 20, "country": "IN", "platform": "android", "spend": 12.5, "tier": 3}
@@ -30,23 +29,13 @@ def main() -> None:
     if not conjunction.holds(_EVENT):
         raise AssertionError("the conjunction must hold, or its first predicate is all we time")
     table = Table("what", "measured", "wanted", title="language, one thread")
-    reading = 1 / _best(lambda: [rm.Criterion.from_json(one) for one in documents], 5_000)
+    reading = 5_000 / clock.best(lambda: [rm.Criterion.from_json(one) for one in documents])
     table.add_row("Mustang JSON to Criterion", f"{reading:,.0f} a second", "50,000 or more")
-    parsing = 1 / _best(lambda: [rm.parse(text) for text in texts], 500)
+    parsing = 500 / clock.best(lambda: [rm.parse(text) for text in texts])
     table.add_row("text to expression", f"{parsing:,.0f} a second", "3,000 or more")
-    holding = _best(lambda: [conjunction.holds(_EVENT) for _ in range(10_000)], 10_000)
+    holding = clock.best(lambda: [conjunction.holds(_EVENT) for _ in range(10_000)]) / 10_000
     table.add_row("holds, five predicates", f"{holding * 1e6:.2f} µs", "under 5 µs")
     Console().print(table)
-
-
-def _best(call: Callable[[], Any], n: int) -> float:
-    """Seconds for one of the n things that the call does."""
-    seconds = []
-    for _ in range(7):
-        start = time.thread_time()
-        call()
-        seconds.append(time.thread_time() - start)
-    return min(seconds) / n
 
 
 def _document(i: int) -> dict[str, Any]:

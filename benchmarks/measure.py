@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import clock
 from remuda.encoding.generated import cnf_table, dnf_table, event_batch
 from remuda.encoding.table import EventBatch
 from remuda.matchers.contract import cnf_matcher, conjunction_matcher
@@ -49,13 +50,13 @@ def measure(matcher: str, label: str, workload: Workload, expected: int | None) 
     built = build()
     build_s = time.process_time() - start
     events = event_batch(columns, workload.events)
-    hits, first_s = _timed(lambda: built.match(events))
+    hits, first_s = clock.timed(lambda: built.match(events))
     if len(hits.rows) != expected:
         known = f"not {expected:,}" if expected is not None else "and the true number is not set"
         raise WrongAnswer(f"{matcher} found {len(hits.rows):,} matches, {known}")
     n = max(columns.n_criteria if columns.cnf.any() else len(columns.clause_starts) - 1, 1)
     repeats = int(np.clip(_PATIENCE / max(first_s, 1e-6), 1, 7))
-    batch_s = min(_timed(lambda: built.match(events))[1] for _ in range(repeats))
+    batch_s = min(clock.timed(lambda: built.match(events))[1] for _ in range(repeats))
     return Cost(
         matcher,
         label,
@@ -88,15 +89,4 @@ def _builder(matcher: str, columns: Columns) -> Callable[[], Any]:
 def _single(built: Any, events: EventBatch) -> float:
     """Seconds for one event by itself: the best of several rounds over some of them."""
     ones = [events.one(i) for i in range(min(_SINGLE, len(events)))]
-    best, begin = np.inf, time.monotonic()
-    while True:
-        _, seconds = _timed(lambda: [built.match(one) for one in ones])
-        best = min(best, seconds / len(ones))
-        if time.monotonic() - begin > _PATIENCE or seconds > _PATIENCE / 2:
-            return float(best)
-
-
-def _timed(call: Callable[[], Any]) -> tuple[Any, float]:
-    start = time.thread_time()
-    result = call()
-    return result, time.thread_time() - start
+    return clock.best_within(lambda: [built.match(one) for one in ones], _PATIENCE) / len(ones)

@@ -10,6 +10,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import clock
 from remuda.index.segment import Segment
 from remuda.workload.mustang import Mustang
 
@@ -33,22 +34,13 @@ def main() -> None:
     table.add_row("build from expressions", f"{built:.1f} s")
     table.add_row("criteria that match an event", f"{len(found.rows) / _EVENTS / _CRITERIA:.1%}")
     table.add_row(
-        "encode, from dicts", f"{_EVENTS / _best(_encode(segment, events)):,.0f} events/s"
+        "encode, from dicts", f"{_EVENTS / clock.best(_encode(segment, events)):,.0f} events/s"
     )
     table.add_row(
-        "match, encoded", f"{_EVENTS / _best(lambda: segment.match(batch)):,.0f} events/s"
+        "match, encoded", f"{_EVENTS / clock.best(lambda: segment.match(batch)):,.0f} events/s"
     )
     Console().print(table)
 
 
 def _encode(segment: Segment, events: list[Any]) -> Callable[[], Any]:
     return lambda: segment.encoder.encode(events, 0)
-
-
-def _best(call: Callable[[], Any]) -> float:
-    seconds = []
-    for _ in range(5):
-        start = time.thread_time()
-        call()
-        seconds.append(time.thread_time() - start)
-    return min(seconds)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import clock
 from remuda.matchers.onedim import IntervalTree, SegmentTree, Stabbing
 from remuda.matchers.pstree import PSTreeB
 
@@ -34,10 +31,12 @@ def main() -> None:
         true = int(np.searchsorted(np.sort(lo), values, "right").sum())
         true -= int(np.searchsorted(np.sort(hi), values, "right").sum())
         for name, kind in _TREES.items():
-            built, build_s = _best(kind.build, _DOMAIN, lo, hi)
-            found, query_s = _best(built.stab, values)
+            built = kind.build(_DOMAIN, lo, hi)
+            found = built.stab(values)
             if len(found.items) != true:
                 raise AssertionError(f"{name} found {len(found.items):,} intervals, not {true:,}")
+            build_s = clock.best(lambda kind=kind, lo=lo, hi=hi: kind.build(_DOMAIN, lo, hi))
+            query_s = clock.best(lambda built=built, values=values: built.stab(values))
             table.add_row(
                 name,
                 f"{width:,}",
@@ -47,12 +46,3 @@ def main() -> None:
                 f"{true:,}",
             )
     Console().print(table)
-
-
-def _best(call: Callable[..., Any], *arguments: Any) -> tuple[Any, float]:
-    seconds = []
-    for _ in range(4):
-        start = time.thread_time()
-        result = call(*arguments)
-        seconds.append(time.thread_time() - start)
-    return result, min(seconds)

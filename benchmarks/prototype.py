@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import importlib
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numba
 import numpy as np
 
+from benchmarks import clock
 from remuda import jit
 from remuda.arrays import Longs
 from remuda.workload.columns import EventColumns, Workload, conjunctions, spans
@@ -19,7 +18,6 @@ from remuda.workload.columns import EventColumns, Workload, conjunctions, spans
 FOLDER = Path(__file__).parents[2] / "shared" / "prototype"
 _NE, _LT, _LE, _GT, _GE, _IN, _NIN, _BTW = range(1, 9)  # its operator codes; 0 is equality
 _BATCH = 1024
-_ROUNDS = 5
 
 
 class Timed(NamedTuple):
@@ -97,7 +95,7 @@ def timed(data: dict[str, Any], n_events: int) -> Timed:
         )
         return words.copy(), directory.copy()
 
-    (arena, directory), build_s = _run(build)
+    (arena, directory), build_s = clock.timed(build)
     views = (arena.view(np.uint8), arena.view(np.uint16), arena.view(np.uint32))
     events = (data["e_off"], data["e_attr"], data["e_val"])
     heads = (arena, *views, directory, signature, sizes, space_starts, to_space, spaces, *events)
@@ -106,7 +104,7 @@ def timed(data: dict[str, Any], n_events: int) -> Timed:
         np.zeros(1 << 16, np.uint8), np.zeros(1 << 16, np.uint16),
         np.zeros(2 * n_clauses + 64, np.uint64), np.zeros((8192, 2), np.uint32),
     )  # fmt: skip
-    single = _best(lambda: nbk8.run8(*heads, 0, n_events, *scratch, out, found))
+    single = clock.best(lambda: nbk8.run8(*heads, 0, n_events, *scratch, out, found))
     per_event = found[:n_events].copy()
     batch = None
     if n_dims <= 2048:
@@ -117,7 +115,8 @@ def timed(data: dict[str, Any], n_events: int) -> Timed:
             np.zeros(_BATCH * 128, np.uint32), np.zeros(1 << 21, np.uint64),
             np.zeros(1 << 21, np.uint32), np.zeros(_BATCH * most, np.uint32), most,
         )  # fmt: skip
-        batch = _best(lambda: nbk8.batch8(*heads, 0, n_events, _BATCH, n_dims, *buffers, found))
+        span = (0, n_events, _BATCH, n_dims)
+        batch = clock.best(lambda: nbk8.batch8(*heads, *span, *buffers, found))
     return Timed(
         single / n_events * 1e6,
         None if batch is None else batch / n_events * 1e6,
@@ -127,12 +126,35 @@ def timed(data: dict[str, Any], n_events: int) -> Timed:
     )
 
 
-def _best(call: Callable[[], Any]) -> float:
-    call()
-    return min(_run(call)[1] for _ in range(_ROUNDS))
-
-
-def _run(call: Callable[[], Any]) -> tuple[Any, float]:
-    start = time.thread_time()
-    result = call()
-    return result, time.thread_time() - start
+def algorithm(name: str, data: dict[str, Any], n_events: int) -> tuple[float, Longs]:
+    """µs an event of one of its plain algorithms (CORE.md's columns), and matches per event."""
+    bench, core = _module("bench"), _module("core_nb")
+    to_space, spaces, sizes, space_starts, predicates = bench.encode(data)
+    kind, lo, hi, _, *values = predicates
+    clauses = (data["s_off"], data["p_attr"], *predicates)
+    n_clauses, n_dims = len(data["s_off"]) - 1, len(data["card"])
+    events = (to_space, spaces, data["e_off"], data["e_attr"], data["e_val"])
+    out, found = np.zeros(2 * n_clauses, np.uint32), np.zeros(2 * len(data["e_off"]), np.int64)
+    if name == "brute":
+        plain = (data["s_off"], data["p_attr"], kind, lo, hi, *values, *events, n_dims)
+        seconds = clock.best(lambda: core.brute(*plain, 0, n_events, out, found))
+    elif name == "counting":
+        lists = core.build_count(*clauses, sizes, space_starts)
+        counters = np.zeros(n_clauses, np.uint8)
+        seconds = clock.best(
+            lambda: core.count_run(*lists, space_starts, *events, 0, n_events, counters, out, found)
+        )
+    else:
+        often = core.space_freq(*clauses, space_starts, 12)
+        access, entries = core.choose_access(*clauses, space_starts, often, 12)
+        clusters = core.build_cluster(*clauses, sizes, space_starts, access, entries, often)
+        plain = (data["s_off"], data["p_attr"], kind, lo, hi, *values)
+        records = core.build_suborder(*plain, sizes, space_starts, often)
+        seen = np.zeros(n_dims, np.uint64), np.zeros(n_dims, np.int32)
+        seconds = clock.best(
+            lambda: core.chase_run(
+                1, *clusters[:2], *records, *plain[1:], sizes, space_starts, *events,
+                0, n_events, *seen, out, found,
+            )
+        )  # fmt: skip
+    return seconds / n_events * 1e6, found[:n_events].copy()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import clock
 from remuda.index.segment import Segment
 from remuda.model.expressions import And
 from remuda.workload.vldb import VLDB
@@ -34,8 +33,8 @@ def main() -> None:
         best = kindex.best(batch, n, {}, ranks)
         _check(best, expressions, events, n)
         ranked: Any = kindex.matcher.top(batch, 2 * n)  # type: ignore[attr-defined]
-        pruned = _best(lambda n=n: kindex.best(batch, n, {}, ranks))
-        whole = _best(lambda n=n: kindex._best_of(kindex.match(batch), batch, n, {}, ranks))
+        pruned = clock.best(lambda n=n: kindex.best(batch, n, {}, ranks), 3)
+        whole = clock.best(lambda n=n: kindex._best_of(kindex.match(batch), batch, n, {}, ranks), 3)
         table.add_row(
             str(n), f"{pruned / _EVENTS * 1e6:,.0f}", f"{whole / _EVENTS * 1e6:,.0f}",
             f"{ranked.candidates / _EVENTS:,.0f}", f"{ranked.pruned / _EVENTS:,.0f}",
@@ -58,12 +57,3 @@ def _check(best: Any, expressions: list[Any], events: list[Any], n: int) -> None
             != expected
         ):
             raise AssertionError(f"event {i} was answered wrongly")
-
-
-def _best(call: Callable[[], Any]) -> float:
-    seconds = []
-    for _ in range(3):
-        start = time.thread_time()
-        call()
-        seconds.append(time.thread_time() - start)
-    return min(seconds)

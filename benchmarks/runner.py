@@ -5,17 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any
 
-from benchmarks import auto, encoding, engine, language, mustang, onedim, ranking, spark
-from benchmarks.definitions import Experiment, Point, chosen, experiments
+from benchmarks import auto, core, encoding, engine, language, mustang, onedim, ranking, spark
+from benchmarks.definitions import Experiment, Point, chosen, experiments, generator
 from benchmarks.measure import Cost, WrongAnswer, measure, warm_up
 from benchmarks.report import keep, plot, show
 from remuda.workload import KINDS
-from remuda.workload.begen import Loosening
 from remuda.workload.columns import Workload
 
-_LOOSENING = frozenset({"equality_share", "range_size", "max_set_size", "strong"})
 _SIZES = {
     "n_subscriptions": 200, "n_criteria": 200, "n_queries": 200,
     "n_events": 20, "n_assignments": 20, "n_documents": 20,
@@ -23,6 +20,7 @@ _SIZES = {
 
 _OTHERS = {
     "auto": ("auto beside the papers' matchers, the prototype and scan; threads.", auto.main),
+    "core": ("scan, sift and pst-bloom beside the same algorithms of CORE.md.", core.main),
     "language": ("How fast are criteria read, and plain evaluations made?", language.main),
     "mustang": ("How many events a second on Mustang's own benchmark?", mustang.main),
     "onedim": ("The PS-Tree beside the Interval-Tree and the Segment-Tree.", onedim.main),
@@ -63,7 +61,7 @@ def run(experiment: Experiment, only: Sequence[str], plots: bool) -> bool:
     right = True
     matchers = [name for name in experiment.matchers if not only or name in only]
     for point in experiment.points:
-        workload = draw(point.workload)
+        workload = generator(point.workload).draw()
         for matcher in matchers:
             warm_up(matcher, _small(point))
             try:
@@ -85,15 +83,6 @@ def run(experiment: Experiment, only: Sequence[str], plots: bool) -> bool:
     return right
 
 
-def draw(parameters: dict[str, Any]) -> Workload:
-    """The workload of a point."""
-    own = {key: value for key, value in parameters.items() if key != "label"}
-    loosening = {key: own.pop(key) for key in _LOOSENING & own.keys()}
-    if loosening:
-        own["loosening"] = Loosening(**loosening)
-    return KINDS[own.pop("kind")](**own).draw()
-
-
 def _small(point: Point) -> Workload:
     sizes = {field.name for field in fields(KINDS[point.workload["kind"]])} & _SIZES.keys()
-    return draw({**point.workload, **{size: _SIZES[size] for size in sizes}})
+    return generator({**point.workload, **{size: _SIZES[size] for size in sizes}}).draw()  # type: ignore[no-any-return]

@@ -94,6 +94,10 @@ class EventBatch:
         spaces = self.spaces[self.starts[i] : self.starts[i + 1]]
         return EventBatch(np.array([0, len(spaces)], np.int64), spaces)
 
+    def first(self, n: int) -> EventBatch:
+        """The first n events."""
+        return EventBatch(self.starts[: n + 1], self.spaces[: self.starts[n]])
+
 
 def intervals(
     n_values: int | Ints,

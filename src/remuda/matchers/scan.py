@@ -1,4 +1,11 @@
-"""SCAN: every clause is evaluated for every event."""
+"""SCAN: every clause is evaluated for every event.
+
+Most predicates accept one span, and most events have one space on a dimension: then two
+comparisons decide. `tests` has what they need, a row an item: the dimension, the first and the
+last of the accepted spaces, and the predicate, as ~predicate where they are not all between.
+Before that, `heads` has a dimension for each clause without which it is false: most clauses end
+there, and their tests are not even read.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +19,10 @@ from remuda.encoding.table import ClauseTable, CnfTable, EventBatch, Predicates
 from remuda.jit import kernel
 from remuda.matchers.contract import Hits
 from remuda.matchers.kernels.output import grown
-from remuda.matchers.kernels.truth import holds, lay_out, take_away
+from remuda.matchers.kernels.truth import accepts, holds, lay_out, take_away
+
+
+_MISSING, _SEVERAL = -1, -2  # instead of a space
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,28 +31,31 @@ class Scan:
 
     predicates: Predicates
     clauses: Ragged
-    dims: Ints  # of each item of `clauses`; ~dim where the predicate holds on missing
+    heads: Ints
+    tests: Ints
     dim_of_space: Ints
     n_dims: int
 
     @classmethod
     def build(cls, table: ClauseTable) -> Self:
-        predicates = table.predicates
         clauses = _most_selective_first(table)
-        dims = predicates.dim[clauses.items]
-        dims = np.where(predicates.on_missing[clauses.items], ~dims, dims)
-        return cls(predicates, clauses, frozen(dims), frozen(table.dim_of_space()), table.n_dims)
+        tests = _tests(table.predicates)[clauses.items]
+        heads = _heads(clauses, table.predicates, table.n_dims)
+        return cls(
+            table.predicates, clauses, frozen(heads), frozen(tests),
+            frozen(table.dim_of_space()), table.n_dims,
+        )  # fmt: skip
 
     def match(self, events: EventBatch) -> Hits:
         starts, rows = _scan(
-            events.starts, events.spaces, *self.clauses, self.dims, self.dim_of_space,
-            self.n_dims, *self.predicates,
+            events.starts, events.spaces, self.clauses.starts, self.heads, self.tests,
+            self.dim_of_space, self.n_dims, *self.predicates,
         )  # fmt: skip
         return Hits(starts, rows, len(events) * (len(self.clauses.starts) - 1))
 
     @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for array in (*self.predicates, *self.clauses, self.dims))
+        return sum(array.nbytes for array in (*self.predicates, *self.clauses, self.heads, self.tests))
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,13 +94,36 @@ def _most_selective_first(table: ClauseTable) -> Ragged:
     return frozen(Ragged(clauses.starts, clauses.items[order]))
 
 
+def _tests(predicates: Predicates) -> Ints:
+    """The row of each predicate; one that holds on missing accepts from before all spaces on."""
+    starts, numbers = predicates.span_starts, np.arange(len(predicates.dim))
+    some = np.flatnonzero(np.diff(starts))
+    tests = np.zeros((len(numbers), 4), np.int32)
+    tests[:, 0] = predicates.dim
+    tests[some, 1] = predicates.span_lo[starts[some]]
+    tests[some, 2] = predicates.span_hi[starts[some + 1] - 1]
+    tests[predicates.on_missing, 1:3] = _SEVERAL, np.iinfo(np.int32).max
+    simple = (np.diff(starts) <= 1) & ~predicates.on_missing
+    tests[:, 3] = np.where(simple, numbers, ~numbers)
+    return tests
+
+
+def _heads(clauses: Ragged, predicates: Predicates, n_dims: int) -> Ints:
+    """The dimension of each clause's first predicate; `n_dims`, always there, if it may lack."""
+    heads = np.full(len(clauses.starts) - 1, n_dims, np.int32)
+    some = np.flatnonzero(np.diff(clauses.starts))
+    first = clauses.items[clauses.starts[some]]
+    heads[some] = np.where(predicates.on_missing[first], n_dims, predicates.dim[first])
+    return heads
+
+
 @kernel
 def _scan(
     event_starts: Longs,
     spaces: Ints,
     clause_starts: Longs,
-    items: Ints,
-    item_dims: Ints,
+    heads: Ints,
+    tests: Ints,
     dim_of_space: Ints,
     n_dims: int,
     dims: Ints,
@@ -101,28 +137,41 @@ def _scan(
     starts = np.zeros(n_events + 1, np.int64)
     rows = np.empty(1024, np.int32)
     first, last = np.zeros(n_dims, np.int64), np.zeros(n_dims, np.int64)
+    only = np.full(n_dims + 1, _MISSING, np.int32)  # the space of an event where it has just one
+    only[n_dims] = 0
     n = 0
     for event in range(n_events):
         begin, end = event_starts[event], event_starts[event + 1]
         lay_out(spaces, begin, end, dim_of_space, first, last)
+        for i in range(begin, end):
+            dim = dim_of_space[spaces[i]]
+            only[dim] = spaces[i] if last[dim] - first[dim] == 1 else _SEVERAL
         for clause in range(n_clauses):
+            if only[heads[clause]] == _MISSING:
+                continue
             found = True
             for i in range(clause_starts[clause], clause_starts[clause + 1]):
-                dim = item_dims[i]
-                if dim >= 0 and last[dim] == 0:  # missing, as most are: decided without a look
-                    found = False
-                    break
-                if not holds(
-                    items[i], spaces, first, last,
-                    dims, on_missing, every, span_starts, span_lo, span_hi,
-                ):  # fmt: skip
-                    found = False
+                space, predicate = only[tests[i, 0]], tests[i, 3]
+                inside = tests[i, 1] <= space < tests[i, 2]
+                if space != _SEVERAL and (predicate >= 0 or not inside):
+                    found = inside
+                elif space >= 0:
+                    spans = span_starts[~predicate], span_starts[~predicate + 1]
+                    found = accepts(space, *spans, span_lo, span_hi)
+                else:
+                    found = holds(
+                        max(predicate, ~predicate), spaces, first, last,
+                        dims, on_missing, every, span_starts, span_lo, span_hi,
+                    )  # fmt: skip
+                if not found:
                     break
             if found:
                 if n == len(rows):
                     rows = grown(rows, n + 1)
                 rows[n] = clause
                 n += 1
+        for i in range(begin, end):
+            only[dim_of_space[spaces[i]]] = _MISSING
         take_away(spaces, begin, end, dim_of_space, first, last)
         starts[event + 1] = n
     return starts, rows[:n].copy()
