@@ -10,7 +10,7 @@ Predicates that are not narrow cover too many leaves to be worth a place in thei
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -108,6 +108,7 @@ class PSTBloom:
 
     forest: Forest
     signatures: Signatures
+    _arrays: tuple[Any, ...] | None = field(init=False, default=None)  # what `match` reads
 
     @classmethod
     def build(cls, table: ClauseTable, seen: Longs | None = None) -> Self:
@@ -131,9 +132,9 @@ class PSTBloom:
 
     def match(self, events: EventBatch) -> Hits:
         """MatchEvent: leaves give candidates, signatures refuse most, the rest is verified."""
-        return Hits(
-            *_match(events.starts, events.spaces, *self.forest.arrays, *self.signatures.arrays)
-        )
+        if self._arrays is None:
+            self._arrays = self.forest.arrays + self.signatures.arrays
+        return Hits(*_match(events.starts, events.spaces, *self._arrays))
 
     def insert(self, row: int, clause: Sequence[Literal]) -> None:
         """InsertSubscription: list the clause by its access predicate, sign it by the others."""
@@ -164,7 +165,8 @@ class PSTBloom:
         return self.forest.nbytes + self.signatures.nbytes
 
     def _settle(self) -> None:
-        """After many changes, arrange everything anew."""
+        """After a change; after many, arrange everything anew."""
+        self._arrays = None
         if self.forest.records.is_stale:
             fresh = self._build(*self.forest.contents())
             self.forest, self.signatures = fresh.forest, fresh.signatures

@@ -9,8 +9,8 @@ fewer access predicates, or with ones that cover too many pairs, are listed as i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Self
+from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 
@@ -48,6 +48,7 @@ class PSTHash:
 
     forest: Forest
     pairs: PairLists
+    _arrays: tuple[Any, ...] | None = field(init=False, default=None)  # what `match` reads
 
     @classmethod
     def build(cls, table: ClauseTable, seen: Longs | None = None) -> Self:
@@ -79,10 +80,10 @@ class PSTHash:
 
     def match(self, events: EventBatch) -> Hits:
         """MatchEvent: pairs of leaves give candidates, which are verified."""
-        counter = frozen(self.forest.tree.counter)
-        return Hits(
-            *_match(events.starts, events.spaces, *self.forest.arrays, counter, *self.pairs.arrays)
-        )
+        if self._arrays is None:
+            counter = frozen(self.forest.tree.counter)
+            self._arrays = (*self.forest.arrays, counter, *self.pairs.arrays)
+        return Hits(*_match(events.starts, events.spaces, *self._arrays))
 
     def insert(self, row: int, clause: Sequence[Literal]) -> None:
         """InsertSubscription: list the clause in all pairs that its access predicates cover."""
@@ -118,7 +119,8 @@ class PSTHash:
         return self.forest.nbytes + self.pairs.nbytes
 
     def _settle(self) -> None:
-        """After many changes, arrange everything anew."""
+        """After a change; after many, arrange everything anew."""
+        self._arrays = None
         if self.forest.records.is_stale:
             fresh = self._build(*self.forest.contents())
             self.forest, self.pairs = fresh.forest, fresh.pairs

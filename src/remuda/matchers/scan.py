@@ -21,7 +21,6 @@ from remuda.matchers.contract import Hits
 from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.truth import accepts, holds, lay_out, take_away
 
-
 _MISSING, _SEVERAL = -1, -2  # instead of a space
 
 
@@ -30,7 +29,7 @@ class Scan:
     """Conjunctions in their order, each with its most selective predicate first."""
 
     predicates: Predicates
-    clauses: Ragged
+    starts: Longs  # of the tests of each clause
     heads: Ints
     tests: Ints
     dim_of_space: Ints
@@ -42,20 +41,21 @@ class Scan:
         tests = _tests(table.predicates)[clauses.items]
         heads = _heads(clauses, table.predicates, table.n_dims)
         return cls(
-            table.predicates, clauses, frozen(heads), frozen(tests),
+            table.predicates, clauses.starts, frozen(heads), frozen(tests),
             frozen(table.dim_of_space()), table.n_dims,
         )  # fmt: skip
 
     def match(self, events: EventBatch) -> Hits:
         starts, rows = _scan(
-            events.starts, events.spaces, self.clauses.starts, self.heads, self.tests,
+            events.starts, events.spaces, self.starts, self.heads, self.tests,
             self.dim_of_space, self.n_dims, *self.predicates,
         )  # fmt: skip
-        return Hits(starts, rows, len(events) * (len(self.clauses.starts) - 1))
+        return Hits(starts, rows, len(events) * (len(self.starts) - 1))
 
     @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for array in (*self.predicates, *self.clauses, self.heads, self.tests))
+        own = (*self.predicates, self.starts, self.heads, self.tests)
+        return sum(array.nbytes for array in own)
 
 
 @dataclass(frozen=True, slots=True)
