@@ -150,19 +150,16 @@ class Auto:
             return self._spare.pop()
         except IndexError:
             n_spaces = len(self.places) // 2 - 1
+            facts = self.facts
             return Scratch(
-                self.facts.n_clauses,
-                len(self.traits),
-                self.n_masked,
-                self.facts.n_wide,
-                n_spaces,
-                self.facts.n_denials,
-            )
+                facts.n_clauses, len(self.traits), self.n_masked, facts.n_wide, n_spaces,
+                facts.n_denials, self._built,
+            )  # fmt: skip
 
     def _match_one(self, spaces: Ints) -> tuple[Ints, int]:
         scratch = self._lend()
         out = scratch.out
-        n, n_verified = find(spaces, 0, len(spaces), *self._built, *scratch.each)
+        n, n_verified = find(spaces, 0, len(spaces), *scratch.alone)
         if n == LISTED:
             n, n_verified = find_listed(spaces, 0, len(spaces), *self._built, *scratch.lists)
         if self.facts.n_denials:

@@ -20,7 +20,14 @@ class Scratch:
     """Arrays that the kernels share; those that not every call needs are made when asked for."""
 
     def __init__(
-        self, n_clauses: int, n_dims: int, n_masked: int, n_wide: int, n_spaces: int, n_denials: int
+        self,
+        n_clauses: int,
+        n_dims: int,
+        n_masked: int,
+        n_wide: int,
+        n_spaces: int,
+        n_denials: int,
+        built: tuple[Any, ...],
     ) -> None:
         self._n_clauses, self._n_spaces = n_clauses, n_spaces
         self._n_masked, self._n_wide = n_masked, n_wide
@@ -28,6 +35,7 @@ class Scratch:
         self.held = np.empty((n_denials + 63) // 64, np.uint64)
         visits, queue = np.empty(2 * n_dims + 1, np.uint64), np.empty(n_clauses, np.uint64)
         self.each = (*self._events(1), visits, queue, self.out)
+        self.alone = (*built, *self.each)  # all that one event's kernel takes, in one tuple
 
     @cached_property
     def together(self) -> tuple[Any, ...]:
