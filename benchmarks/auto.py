@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks import clock, mustang, prototype
-from benchmarks.definitions import Point, chosen, generator
+from benchmarks.definitions import Point, chosen, generator, small
 from benchmarks.measure import WrongAnswer
 from remuda.encoding.generated import dnf_table, event_batch
 from remuda.encoding.table import ClauseTable, EventBatch
@@ -50,6 +50,7 @@ def main() -> None:
         "mustang": mustang.main,
     }
     wanted = os.environ.get("REMUDA_PARTS")
+    _warm_up(BEGen(n_subscriptions=2_000, n_events=50))
     for name in wanted.split(",") if wanted else parts:
         parts[name]()
 
@@ -126,7 +127,6 @@ def _beside_prototype() -> None:
     for name in ("single µs", "called µs", "batch µs", "counted µs", "build s", "bytes a clause"):
         table.add_column(name, justify="right")
     prototype.timed(prototype.drawn("m100k_1"), 100)  # compiles it
-    _warm_up()
     for name, n_events in _LIKE_THE_PROTOTYPE.items():
         table.add_row(name, *_pairs(name, n_events))
     _console.print(table)
@@ -186,6 +186,7 @@ def _beside_scan() -> None:
     """Three million ads."""
     [experiment] = chosen("ads-3m")
     [point] = experiment.points
+    _warm_up(small(point))
     workload = generator(point.workload).draw()
     clauses = dnf_table(workload.criteria)
     events = event_batch(workload.criteria, workload.events)
@@ -254,9 +255,9 @@ def _multiply(n: int) -> float:
     return product
 
 
-def _warm_up() -> None:
+def _warm_up(drawing: Any) -> None:
     """Compile what will be timed."""
-    drawn = BEGen(n_subscriptions=2_000, n_events=50).draw()
+    drawn = drawing.draw()
     auto = Auto.build(dnf_table(drawn.criteria))
     events = event_batch(drawn.criteria, drawn.events)
     auto.match(events)

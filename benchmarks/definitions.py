@@ -12,6 +12,11 @@ from remuda.workload.begen import Loosening
 
 HERE = Path(__file__).parent
 
+_SIZES = {
+    "n_subscriptions": 200, "n_criteria": 200, "n_queries": 200,
+    "n_events": 20, "n_assignments": 20, "n_documents": 20,
+}  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Point:
@@ -55,6 +60,12 @@ def generator(parameters: dict[str, Any]) -> Any:
     if loosening:
         own["loosening"] = Loosening(**loosening)
     return KINDS[own.pop("kind")](**own)
+
+
+def small(point: Point) -> Any:
+    """The same with few criteria and events, to compile what will be timed."""
+    sizes = {field.name for field in fields(KINDS[point.workload["kind"]])} & _SIZES.keys()
+    return generator({**point.workload, **{size: _SIZES[size] for size in sizes}})
 
 
 def _experiment(group: str, entry: dict[str, Any]) -> Experiment:

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import fields
 
 from benchmarks import auto, core, encoding, engine, language, mustang, onedim, ranking, spark
-from benchmarks.definitions import Experiment, Point, chosen, experiments, generator
+from benchmarks.definitions import Experiment, chosen, experiments, generator, small
 from benchmarks.measure import Cost, WrongAnswer, measure, warm_up
 from benchmarks.report import keep, plot, show
-from remuda.workload import KINDS
-from remuda.workload.columns import Workload
-
-_SIZES = {
-    "n_subscriptions": 200, "n_criteria": 200, "n_queries": 200,
-    "n_events": 20, "n_assignments": 20, "n_documents": 20,
-}  # fmt: skip
 
 _OTHERS = {
     "auto": ("auto beside the papers' matchers, the prototype and scan; threads.", auto.main),
@@ -63,7 +55,7 @@ def run(experiment: Experiment, only: Sequence[str], plots: bool) -> bool:
     for point in experiment.points:
         workload = generator(point.workload).draw()
         for matcher in matchers:
-            warm_up(matcher, _small(point))
+            warm_up(matcher, small(point).draw())
             try:
                 cost = measure(matcher, point.label, workload, point.matches)
             except WrongAnswer as error:
@@ -81,8 +73,3 @@ def run(experiment: Experiment, only: Sequence[str], plots: bool) -> bool:
         if plots and len(experiment.points) > 1:
             plot(experiment, costs, path)
     return right
-
-
-def _small(point: Point) -> Workload:
-    sizes = {field.name for field in fields(KINDS[point.workload["kind"]])} & _SIZES.keys()
-    return generator({**point.workload, **{size: _SIZES[size] for size in sizes}}).draw()  # type: ignore[no-any-return]

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, starts_of
 from remuda.encoding.table import ClauseTable
-from remuda.jit import kernel
+from remuda.jit import inlined, kernel
 from remuda.matchers.auto.keys import Remainder
 from remuda.matchers.auto.slices import (
     EVERY_ROW,
@@ -36,12 +36,14 @@ from remuda.matchers.auto.slices import (
     write_column,
 )
 from remuda.matchers.auto.words import LAST, U64, Bytes, Words
+from remuda.matchers.kernels.bits import prefetch
 
 RECORDS, SLICES, PLAIN = 0, 1, 2
 _PART_WORDS = 1 << 25
 MOST_RECORDS = 1024
 _FARTHEST = 65_000  # a record's place in its chunk has 16 bits
 _SEGMENT = 4096  # larger clusters are sliced piecewise: the sorting is quadratic
+_ASKED = 64  # clauses whose predicates are read ahead together
 _MOST_PREDICATES = 16_000  # a record's numbers of words have 16 bits
 HAS_TAIL = np.uint64(1 << 31)
 
@@ -73,19 +75,22 @@ def lay_out(table: ClauseTable, clusters: Ragged, rest: Remainder, words: Words)
     tally = np.zeros((2, 3), np.int64)
     record_of = np.zeros(table.n_clauses, np.uint32)
     sizes = (np.diff(table.space_starts) - 1).astype(np.int32)
+    item_dims = predicates.dim[clauses.items]
     entries = clusters.items.copy()
     parts, base, first = [words.spilled], len(words.spilled), 0
+    part = np.empty(0, np.uint64)
     while first < len(directory):
         last = int(np.searchsorted(room, room[first] + _PART_WORDS, side="right")) - 1
         last = min(max(last, first + 1), len(directory))
-        part = np.zeros(room[last] - room[first] + 64, np.uint64)
+        n_words = room[last] - room[first] + 64
+        if len(part) < n_words:
+            part = np.zeros(n_words, np.uint64)
         end = _write_clusters(
             part, base, first, last, directory, tally, record_of, clusters.starts, entries, lengths,
             *clauses, rest.signatures, words.mask_starts, words.masks, words.tail_starts,
-            words.tails,
-            predicates.dim, predicates.on_missing, predicates.every, predicates.span_starts,
-            predicates.span_lo, predicates.span_hi, table.space_starts, sizes, words.bytes.wide,
-            words.bytes.n_masked,
+            words.tails, item_dims, predicates.on_missing, predicates.every,
+            predicates.span_starts, predicates.span_lo, predicates.span_hi, table.space_starts,
+            sizes, words.bytes.wide, words.bytes.n_masked,
         )  # fmt: skip
         parts.append(part[:end].copy())
         base, first = base + end, last
@@ -155,7 +160,7 @@ def _write_clusters(
     masks: U64,
     tail_starts: Longs,
     tails: U64,
-    dims: Ints,
+    item_dims: Ints,
     on_missing: Bools,
     every: Bools,
     span_starts: Ints,
@@ -181,23 +186,22 @@ def _write_clusters(
         at = _write_plain(arena, halves, at, entries, begin, begin + n_plain, tally)
         begin += n_plain
         if end - begin > _SEGMENT:
-            _group(entries, begin, end, clause_starts, items, dims, counts)
+            _group(entries, begin, end, clause_starts, item_dims, counts)
         while begin < end:
             stop = min(begin + _SEGMENT, end)
+            _ask_for(entries, begin, stop, clause_starts, item_dims, signatures, record_of)
             while stop - begin >= FEWEST_CLAUSES:
                 sort_similar(
-                    entries, begin, stop, clause_starts, items, dims, counts, together, listed
+                    entries, begin, stop, clause_starts, item_dims, counts, together, listed
                 )
-                n = best_cut(
-                    entries, begin, stop, clause_starts, items, dims, sizes, counts, listed
-                )
+                n = best_cut(entries, begin, stop, clause_starts, item_dims, sizes, counts, listed)
                 if n == 0:
                     break
                 after = _write_slices(
                     arena, octets, quarters, halves, at, entries, begin, n, lengths,
-                    clause_starts, items, mask_starts, masks, tail_starts, tails, dims, on_missing,
-                    every, span_starts, span_lo, span_hi, space_starts, sizes, wide, n_masked,
-                    counts, listed, rows,
+                    clause_starts, items, mask_starts, masks, tail_starts, tails, item_dims,
+                    on_missing, every, span_starts, span_lo, span_hi, space_starts, sizes, wide,
+                    n_masked, counts, listed, rows,
                 )  # fmt: skip
                 if after == 0:
                     break
@@ -207,10 +211,56 @@ def _write_clusters(
                 begin += n
             at = _write_records(
                 arena, halves, base, at, entries, begin, stop, record_of, clause_starts, items,
-                signatures, mask_starts, masks, tail_starts, tails, every, sizes, dims, tally,
+                signatures, mask_starts, masks, tail_starts, tails, every, sizes, item_dims, tally,
             )  # fmt: skip
             begin = stop
     return at
+
+
+@inlined
+def _ask_for(
+    entries: Ints,
+    begin: int,
+    end: int,
+    clause_starts: Longs,
+    item_dims: Ints,
+    signatures: U64,
+    record_of: NDArray[np.uint32],
+) -> None:
+    """Clauses of a cluster lie anywhere: ask for all of them, and wait for memory but once."""
+    for e in range(begin, end):
+        prefetch(clause_starts, entries[e])
+        prefetch(signatures, entries[e])
+        prefetch(record_of, entries[e])
+    for e in range(begin, end):
+        prefetch(item_dims, clause_starts[entries[e]])
+
+
+@inlined
+def _ask_for_predicates(
+    entries: Ints,
+    begin: int,
+    end: int,
+    record_of: NDArray[np.uint32],
+    clause_starts: Longs,
+    items: Ints,
+    mask_starts: Longs,
+    masks: U64,
+    tail_starts: Longs,
+) -> None:
+    """The same for what goes to the records that are not yet written."""
+    for e in range(begin, end):
+        if record_of[entries[e]] == 0:
+            prefetch(items, clause_starts[entries[e]])
+    for e in range(begin, end):
+        if record_of[entries[e]] == 0:
+            for i in range(clause_starts[entries[e]], clause_starts[entries[e] + 1]):
+                prefetch(mask_starts, items[i])
+                prefetch(tail_starts, items[i])
+    for e in range(begin, end):
+        if record_of[entries[e]] == 0:
+            for i in range(clause_starts[entries[e]], clause_starts[entries[e] + 1]):
+                prefetch(masks, mask_starts[items[i]])
 
 
 @kernel
@@ -228,20 +278,20 @@ def _plain_first(entries: Ints, begin: int, end: int, clause_starts: Longs) -> i
 
 @kernel
 def _group(
-    entries: Ints, begin: int, end: int, clause_starts: Longs, items: Ints, dims: Ints, counts: Ints
+    entries: Ints, begin: int, end: int, clause_starts: Longs, item_dims: Ints, counts: Ints
 ) -> None:
     """Bring entries together whose most widespread dimension is the same."""
     for e in range(begin, end):
         for i in range(clause_starts[entries[e]], clause_starts[entries[e] + 1]):
-            counts[dims[items[i]]] += 1
+            counts[item_dims[i]] += 1
     groups = np.empty(end - begin, np.int32)
     cursors = np.zeros(len(counts) + 1, np.int64)
     for e in range(begin, end):
         first, last = clause_starts[entries[e]], clause_starts[entries[e] + 1]
-        group = dims[items[first]]
+        group = item_dims[first]
         for i in range(first, last):
-            if counts[dims[items[i]]] > counts[group]:
-                group = dims[items[i]]
+            if counts[item_dims[i]] > counts[group]:
+                group = item_dims[i]
         groups[e - begin] = group
         cursors[group + 1] += 1
     for dim in range(len(counts)):
@@ -295,7 +345,7 @@ def _write_records(
     tails: U64,
     every: Bools,
     sizes: Ints,
-    dims: Ints,
+    item_dims: Ints,
     tally: NDArray[np.int64],
 ) -> int:
     """Write chunks of records; a clause has one, wherever it has entries. 0: not yet written."""
@@ -303,13 +353,18 @@ def _write_records(
         n = min(end - begin, MOST_RECORDS)
         places, w = 2 * (at + 1 + n), at + 1 + n + (n + 1) // 2
         for j in range(n):
+            if j % _ASKED == 0:
+                _ask_for_predicates(
+                    entries, begin + j, begin + min(j + _ASKED, n), record_of, clause_starts,
+                    items, mask_starts, masks, tail_starts,
+                )  # fmt: skip
             clause = entries[begin + j]
             arena[at + 1 + j] = signatures[clause]
             if record_of[clause] == 0:
                 record_of[clause] = base + w
                 w = _write_record(
                     arena, w, clause, np.int64(-1), clause_starts, items, mask_starts, masks,
-                    tail_starts, tails, every, sizes, dims,
+                    tail_starts, tails, every, sizes, item_dims,
                 )  # fmt: skip
             halves[places + j] = record_of[clause]
         arena[at] = np.uint64(n) | np.uint64(RECORDS << 16) | np.uint64(w - at) << np.uint64(32)
@@ -334,14 +389,14 @@ def _write_record(
     tails: U64,
     every: Bools,
     sizes: Ints,
-    dims: Ints,
+    item_dims: Ints,
 ) -> int:
     """Write a record of the predicates on dimensions beyond that size; where it ends."""
     first, last = clause_starts[clause], clause_starts[clause + 1]
     n_masks, n_every, w = 0, 0, at + 1
     for i in range(first, last):
         p = items[i]
-        if sizes[dims[p]] <= beyond:
+        if sizes[item_dims[i]] <= beyond:
             continue
         for m in range(mask_starts[p], mask_starts[p + 1]):
             arena[w] = masks[m]
@@ -357,7 +412,7 @@ def _write_record(
         for i in range(first, last):
             p = items[i]
             n = tail_starts[p + 1] - tail_starts[p]
-            if n == 0 or (n > 1) != lists or sizes[dims[p]] <= beyond:
+            if n == 0 or (n > 1) != lists or sizes[item_dims[i]] <= beyond:
                 continue
             last_tail = w
             for t in range(n):
@@ -387,7 +442,7 @@ def _write_slices(
     masks: U64,
     tail_starts: Longs,
     tails: U64,
-    dims: Ints,
+    item_dims: Ints,
     on_missing: Bools,
     every: Bools,
     span_starts: Ints,
@@ -403,7 +458,7 @@ def _write_slices(
 ) -> int:
     """Write a sliced chunk; where it ends, or 0 where it would be too large."""
     n_columns, starts, bits, asked = columns_of(
-        entries, begin, n, clause_starts, items, dims, counts, listed
+        entries, begin, n, clause_starts, items, item_dims, counts, listed
     )
     has_records, limit = False, at
     for j in range(n_columns):
@@ -437,14 +492,14 @@ def _write_slices(
         halves[2 * ids + j] = clause
         large = False
         for i in range(clause_starts[clause], clause_starts[clause + 1]):
-            large |= sizes[dims[items[i]]] > LARGEST_DOMAIN
+            large |= sizes[item_dims[i]] > LARGEST_DOMAIN
         if large:
             if w - at > _FARTHEST:
                 return 0
             quarters[4 * places + j] = w - at
             w = _write_record(
                 arena, w, clause, np.int64(LARGEST_DOMAIN), clause_starts, items, mask_starts,
-                masks, tail_starts, tails, every, sizes, dims,
+                masks, tail_starts, tails, every, sizes, item_dims,
             )  # fmt: skip
     header = np.uint64(n_columns) | np.uint64((n + 63) // 64) << np.uint64(16)
     arena[at + 1] = header | (WITH_RECORDS if has_records else np.uint64(0))

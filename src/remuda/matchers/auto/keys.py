@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Floats, Ints, Longs, Ragged
 from remuda.encoding.table import ClauseTable, EventBatch
@@ -20,6 +21,7 @@ MOST_SPACES = 12  # a predicate that accepts more is not spread over its spaces
 _NEVER_SEEN = 0.01  # a space that the sample lacks is rare, not impossible
 
 NO_KEY, EVERYWHERE = -1, -2
+_NO_BIT = np.uint8(64)  # of a predicate that holds where its dimension is missing
 
 
 class Frequencies(NamedTuple):
@@ -110,10 +112,15 @@ def remainder(table: ClauseTable, keys: Keys, often: Frequencies, traits: U64) -
     chance = np.where(predicates.on_missing, 1 - present * (1 - share), present * share)
     chance += 2.0 * predicates.every
     met = keys.spread & ~predicates.every | (predicates.n_accepted == sizes)
-    starts, items, signatures = _remain(
-        *table.clauses, keys.chosen, met, chance, predicates.dim, predicates.on_missing, traits
-    )
-    return Remainder(Ragged(starts, items), signatures)
+    bits = traits[predicates.dim].astype(np.uint8) & np.uint8(63)
+    bits[predicates.on_missing] = _NO_BIT
+    # made here, large arrays lie on large pages, which is worth much where they are read at random
+    starts, items = np.zeros_like(table.clauses.starts), np.empty_like(table.clauses.items)
+    signatures = np.zeros(table.n_clauses, np.uint64)
+    _remain(
+        *table.clauses, keys.chosen, met, chance, bits, starts, items, signatures
+    )  # fmt: skip
+    return Remainder(Ragged(starts, items[: starts[-1]]), signatures)
 
 
 @kernel
@@ -178,23 +185,21 @@ def _remain(
     chosen: Longs,
     met: Bools,
     chance: Floats,
-    dims: Ints,
-    on_missing: Bools,
-    traits: U64,
-) -> tuple[Longs, Ints, U64]:
-    n_clauses = len(chosen)
-    starts, rest = np.zeros(n_clauses + 1, np.int64), np.empty(len(items), np.int32)
-    signatures = np.zeros(n_clauses, np.uint64)
+    bits: NDArray[np.uint8],
+    starts: Longs,
+    rest: Ints,
+    signatures: U64,
+) -> None:
     n = 0
-    for clause in range(n_clauses):
+    for clause in range(len(chosen)):
         key = chosen[clause]
         first = n
         for i in range(clause_starts[clause], clause_starts[clause + 1]):
             p = items[i]
             if key == NO_KEY or (i == key and met[p]):
                 continue
-            if not on_missing[p] and i != key:
-                signatures[clause] |= np.uint64(1) << (traits[dims[p]] & np.uint64(63))
+            if bits[p] != _NO_BIT and i != key:
+                signatures[clause] |= np.uint64(1) << np.uint64(bits[p])
             at = n
             while at > first and chance[rest[at - 1]] > chance[p]:
                 rest[at] = rest[at - 1]
@@ -202,4 +207,3 @@ def _remain(
             rest[at] = p
             n += 1
         starts[clause + 1] = n
-    return starts, rest[:n].copy(), signatures

@@ -40,8 +40,7 @@ def sort_similar(  # noqa: PLR0912 - three passes over the same entries
     begin: int,
     end: int,
     clause_starts: Longs,
-    items: Ints,
-    dims: Ints,
+    item_dims: Ints,
     counts: Ints,
     together: Ints,
     listed: Ints,
@@ -50,7 +49,7 @@ def sort_similar(  # noqa: PLR0912 - three passes over the same entries
     n_listed, commonest = 0, 0
     for e in range(begin, end):
         for i in range(clause_starts[entries[e]], clause_starts[entries[e] + 1]):
-            dim = dims[items[i]]
+            dim = item_dims[i]
             if counts[dim] == 0:
                 listed[n_listed] = dim
                 n_listed += 1
@@ -61,17 +60,17 @@ def sort_similar(  # noqa: PLR0912 - three passes over the same entries
         first, last = clause_starts[entries[e]], clause_starts[entries[e] + 1]
         asks = False
         for i in range(first, last):
-            asks |= dims[items[i]] == commonest
+            asks |= item_dims[i] == commonest
         if asks:
             for i in range(first, last):
-                together[dims[items[i]]] += 1
+                together[item_dims[i]] += 1
     buckets = np.empty(end - begin, np.int32)
     cursors = np.zeros(_BUCKETS + 1, np.int32)
     for e in range(begin, end):
         first, last = clause_starts[entries[e]], clause_starts[entries[e] + 1]
         shared = 0
         for i in range(first, last):
-            shared += together[dims[items[i]]]
+            shared += together[item_dims[i]]
         bucket = shared * (_BUCKETS - 1) // (counts[commonest] * (last - first))
         buckets[e - begin] = _BUCKETS - 1 - bucket
         cursors[_BUCKETS - bucket] += 1
@@ -92,8 +91,7 @@ def best_cut(
     begin: int,
     end: int,
     clause_starts: Longs,
-    items: Ints,
-    dims: Ints,
+    item_dims: Ints,
     sizes: Ints,
     counts: Ints,
     listed: Ints,
@@ -107,7 +105,7 @@ def best_cut(
         record_bytes += 18
         for i in range(clause_starts[clause], clause_starts[clause + 1]):
             record_bytes += 8
-            dim = dims[items[i]]
+            dim = item_dims[i]
             count = counts[dim]
             if count == 0:
                 listed[n_listed] = dim
@@ -139,7 +137,7 @@ def columns_of(
     n: int,
     clause_starts: Longs,
     items: Ints,
-    dims: Ints,
+    item_dims: Ints,
     counts: Ints,
     listed: Ints,
 ) -> tuple[int, Longs, Ints, Ints]:
@@ -147,7 +145,7 @@ def columns_of(
     n_columns, n_asked = 0, 0
     for e in range(begin, begin + n):
         for i in range(clause_starts[entries[e]], clause_starts[entries[e] + 1]):
-            dim = dims[items[i]]
+            dim = item_dims[i]
             if counts[dim] == 0:
                 listed[n_columns] = dim
                 n_columns += 1
@@ -167,7 +165,7 @@ def columns_of(
     for bit in range(n):
         clause = entries[begin + bit]
         for i in range(clause_starts[clause], clause_starts[clause + 1]):
-            dim = dims[items[i]]
+            dim = item_dims[i]
             bits[counts[dim]], asked[counts[dim]] = bit, items[i]
             counts[dim] += 1
     for j in range(n_columns):

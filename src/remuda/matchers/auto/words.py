@@ -99,9 +99,12 @@ def words_of(table: ClauseTable) -> Words:
     """Every predicate of the table as words."""
     predicates, layout = table.predicates, bytes_of(table.space_starts)
     most = starts_of(1 + layout.n_pages[predicates.dim])
-    mask_starts, masks, n_tail, n_spilled = _masks(
+    n = len(predicates.dim)
+    mask_starts, masks = np.zeros(n + 1, np.int64), np.empty(most[-1], np.uint64)
+    n_tail, n_spilled = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    _write_masks(
         table.space_starts, *predicates, layout.dim_bits, layout.n_pages, layout.first_page,
-        np.empty(most[-1], np.uint64),
+        mask_starts, masks, n_tail, n_spilled,
     )  # fmt: skip
     tail_starts, spill_starts = starts_of(n_tail), starts_of(n_spilled)
     tails = np.zeros(tail_starts[-1], np.uint64)
@@ -147,7 +150,7 @@ def _shape(
 
 
 @kernel
-def _masks(
+def _write_masks(
     space_starts: Ints,
     dims: Ints,
     on_missing: Bools,
@@ -158,14 +161,15 @@ def _masks(
     dim_bits: int,
     n_pages: Ints,
     first_page: Ints,
+    starts: Longs,
     masks: U64,
-) -> tuple[Longs, U64, Longs, Longs]:
+    n_tail: Longs,
+    n_spilled: Longs,
+) -> None:
     """Where each predicate's masks start, the masks, the lengths of tails and of spilled lists."""
-    n, n_positions, shift = len(dims), 63 - dim_bits, np.uint64(dim_bits)
-    starts = np.zeros(n + 1, np.int64)
-    n_tail, n_spilled = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    n_positions, shift = 63 - dim_bits, np.uint64(dim_bits)
     w = np.int64(0)
-    for p in range(n):
+    for p in range(len(dims)):
         dim = dims[p]
         low, high = space_starts[dim] + 1, space_starts[dim + 1]
         begin, end = span_starts[p], span_starts[p + 1]
@@ -193,7 +197,6 @@ def _masks(
             masks[w] = positions << shift | np.uint64(dim)
             w += 1
         starts[p + 1] = w
-    return starts, masks[:w].copy(), n_tail, n_spilled
 
 
 @kernel
