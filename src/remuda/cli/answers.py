@@ -52,9 +52,9 @@ def _asked(index: Index, part: Portion, question: Question) -> tuple[Matches, An
     how: dict[str, Any] = {"tags": question.tags, "now": question.now}
     if question.n is None:
         found = index.match_many(part.events, **how)
-        return found, _ids(found, _in_order(found))
+        return found, found.names.at(_in_order(found))
     found = index.top_many(part.events, question.n, weights=question.weights, **how)
-    ids = _ids(found, found.positions)
+    ids = found.names.at(found.positions)
     return found, pa.StructArray.from_arrays([ids, pa.array(found.scores)], ["id", "score"])
 
 
@@ -74,7 +74,7 @@ def _table(
 
 def _in_order(found: Matches) -> Any:
     """The positions of each event in insertion order."""
-    orders = found.orders
+    orders = found.names.orders
     if len(orders) > 1 and np.any(orders[1:] < orders[:-1]):
         by_order = np.argsort(orders)
         ranks = np.empty(len(orders), np.int64)
@@ -84,12 +84,3 @@ def _in_order(found: Matches) -> Any:
     rows = np.repeat(np.arange(len(found)), found.counts())
     keys = np.sort(rows << 32 | ranks[found.positions])  # much faster than sorting by two keys
     return by_order[keys & 0xFFFFFFFF]
-
-
-def _ids(found: Matches, positions: Any) -> Any:
-    """The ids at the positions, as the saved index has them, without a Python string."""
-    arrays = [ids.array for ids in getattr(found.names, "sequences", ())]
-    if not arrays:
-        return pa.array([], pa.string())
-    taken = pa.chunked_array(arrays).take(pa.array(positions, pa.int64()))
-    return taken.combine_chunks().cast(pa.string())

@@ -34,6 +34,8 @@ class Found:
     @staticmethod
     def joined(batches: Sequence[Found]) -> Found:
         """Batches one after the other."""
+        if len(batches) == 1:
+            return batches[0]
         counts = [np.diff(one.starts) for one in batches]
         rows = np.concatenate([np.empty(0, np.int32), *(one.rows for one in batches)])
         scores = [one.scores for one in batches if one.scores is not None]

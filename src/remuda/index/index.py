@@ -166,7 +166,7 @@ class Index:
         found = self._ask(
             state, events, asked, lambda part, batch: Found.of(part.match(batch, asked))
         )
-        return Matches(found.starts, found.rows, Names(state), state.orders())
+        return Matches(found.starts, found.rows, Names(state))
 
     def top(
         self, event: Any, n: int, *, weights: Weights = None, tags: Tags = None, now: Now = None
@@ -190,7 +190,7 @@ class Index:
         )
         if len(names.sequences) > 1:  # the best of all parts among the best of each
             found = found.best(n, names.ranks(found.rows))
-        return Matches(found.starts, found.rows, names, state.orders(), found.scores)
+        return Matches(found.starts, found.rows, names, found.scores)
 
     def count_many(self, events: Any, *, tags: Tags = None, now: Now = None) -> Longs:
         """How many criteria each event satisfies."""
@@ -366,7 +366,7 @@ class Index:
         for part in self._parts(state):
             batches = _batches(part, events, asked, itertools.repeat(_AT_ONCE))
             own = Found.joined([ask(part, batch) for batch in batches])
-            answers.append(replace(own, rows=own.rows + np.int32(start)))
+            answers.append(replace(own, rows=own.rows + np.int32(start)) if start else own)
             start += len(part.roster)
         return Found.side_by_side(answers, _n_rows(events))
 

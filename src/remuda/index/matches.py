@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from remuda.arrays import Floats, Ints, Longs
+from remuda.index.state import Names
 
 
 class Match(NamedTuple):
@@ -30,8 +30,7 @@ class Matches:
 
     offsets: Longs
     positions: Ints
-    names: Sequence[str]
-    orders: Longs  # of each position: its criterion's order of insertion
+    names: Names
     scores: Floats | None = None
 
     def __len__(self) -> int:
@@ -41,7 +40,7 @@ class Matches:
         """The ids of event i: in insertion order, or best first where there are scores."""
         found = self.positions[self.offsets[i] : self.offsets[i + 1]]
         if self.scores is None:
-            found = found[np.argsort(self.orders[found])]
+            found = found[np.argsort(self.names.orders[found])]
         return [self.names[position] for position in found.tolist()]
 
     def counts(self) -> Longs:
@@ -51,7 +50,7 @@ class Matches:
     def to_arrow(self) -> Any:
         """A table with a row an event: `ids`, and `scores` where there are any."""
         distinct, places = np.unique(self.positions, return_inverse=True)
-        names = pa.array([self.names[position] for position in distinct.tolist()], pa.string())
+        names = self.names.at(distinct)
         ids = pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32)), names)
         offsets = pa.array(self.offsets, pa.int64())
         columns = {"ids": pa.LargeListArray.from_arrays(offsets, ids)}

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Ints, Longs, frozen
 from remuda.encoding.table import EventBatch
 from remuda.index.found import Found, only
-from remuda.index.roster import Roster, checksum, in_force
+from remuda.index.roster import Roster, StoredIds, checksum, in_force
 from remuda.index.segment import Segment
+from remuda.index.texts import taken
 from remuda.language.criterion import Criterion
 from remuda.matchers.contract import Hits
 from remuda.matchers.kernels.programs import NEVER
@@ -195,6 +199,8 @@ class State:
 
     def orders(self) -> Longs:
         """The order of every place: the parts one after the other, then the tail."""
+        if len(self.parts) == 1 and not self.tail:
+            return self.parts[0].roster.orders
         own = np.array([late.order for late in self.tail], np.int64)
         return np.concatenate([*(part.roster.orders for part in self.parts), own])
 
@@ -203,6 +209,7 @@ class Names(Sequence[str]):
     """The ids of a state by position: the parts one after the other, then the tail."""
 
     def __init__(self, state: State) -> None:
+        self._state = state
         sequences: list[Sequence[str]] = [part.roster.ids for part in state.parts]
         if state.tail:
             sequences.append([late.criterion.id for late in state.tail])
@@ -215,6 +222,19 @@ class Names(Sequence[str]):
     def __getitem__(self, position: Any) -> Any:
         number = int(np.searchsorted(self.starts, position, side="right")) - 1
         return self.sequences[number][int(position - self.starts[number])]
+
+    @cached_property
+    def orders(self) -> Longs:
+        """Of each position: its criterion's order of insertion."""
+        return self._state.orders()
+
+    def at(self, positions: NDArray[Any]) -> Any:
+        """The ids at the positions as an Arrow array, without a Python string for each."""
+        arrays = [
+            one.array if isinstance(one, StoredIds) else pa.array(one, pa.string())
+            for one in self.sequences
+        ]
+        return taken(arrays, positions)
 
     def ranks(self, positions: Ints) -> Longs:
         """The places of the ids at the positions among themselves, by code point."""

@@ -27,6 +27,7 @@ from remuda.index.packing import NotPackable, pack, unpack
 from remuda.index.roster import Roster, StoredCriteria, StoredIds, Tags, packed_documents
 from remuda.index.segment import Lazy, Segment
 from remuda.index.state import Part, State
+from remuda.index.texts import compact
 from remuda.language import json
 from remuda.matchers.contract import cnf_matcher, conjunction_matcher
 
@@ -202,7 +203,7 @@ def write_segment(part: Part, matcher: str, path: Path) -> str:
         writing.write(f"{what}.bin", blocks)
     words = write_vocabulary(segment.words.vocabulary)
     writing.write("words.json", [json.encode(words)])
-    writing.write("ids.arrow", [_arrow_bytes(roster.id_array())])
+    writing.write("ids.arrow", [_arrow_bytes(compact(roster.id_array()))])
     writing.write("criteria.arrow", [documents])
     writing.write("tags.json", [json.encode(list(tags.names))])
     writing.finish({"matcher": matcher, "criteria": len(roster), "headers": headers})

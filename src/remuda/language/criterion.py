@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from remuda.errors import InvalidCriterion
-from remuda.language import json, text
+from remuda.language import json
 from remuda.model.calendars import microseconds
 from remuda.model.explanations import Explanation, explain
 from remuda.model.expressions import Expression, clock
@@ -109,11 +109,15 @@ class Criterion:
 
     def to_text(self) -> str:
         """Write the expression in the text form, which reads back with the same meaning."""
-        return text.to_text(self.expression)
+        from remuda.language.writing import to_text
+
+        return to_text(self.expression)
 
     def to_sql(self) -> str:
         """Write the expression as Spark itself runs it, with the same meaning."""
-        return text.to_sql(self.expression)
+        from remuda.language.sql import to_sql
+
+        return to_sql(self.expression)
 
     def holds(self, event: Any, *, now: datetime | int | None = None) -> bool:
         """Whether it is true of the event: the truth that every matcher gives."""

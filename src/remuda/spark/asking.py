@@ -11,7 +11,6 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
@@ -27,8 +26,6 @@ from pyspark.sql.types import (
 
 from remuda.errors import RemudaError
 from remuda.index.index import Index, load
-from remuda.index.matches import Matches
-from remuda.index.roster import StoredIds
 from remuda.index.state import Asked
 from remuda.index.storage import current_version
 from remuda.model.expressions import attribute_weights
@@ -36,8 +33,9 @@ from remuda.spark.events import ERROR, check, fields_of, read
 
 VERSION = "index_version"
 NOW, USER = "remuda_now", "remuda_user"  # columns of our own: a micro-batch's moment, a user
-_FIRST = 1_024  # rows that are asked about first, while it is not known how much they match
+_FIRST = 64  # rows that are asked about first, while it is not known how much they match
 _HITS = 1 << 20  # matches that are held at a time
+_GROWTH = 16  # times as many rows as before at most, for the next ones may match more
 _EXPLODED = 1 << 15  # rows of an exploded batch
 
 Array: TypeAlias = Any  # pyarrow has no types of its own
@@ -93,10 +91,10 @@ class Question:
         """What each event satisfies: a list of ids, or of ids and scores."""
         if self.n is None:
             found = index.match_many(events, tags=self.tags, now=now)
-            values = ids_at(found, found.positions)
+            values = found.names.at(found.positions)
         else:
             found = index.top_many(events, self.n, weights=self.weights, tags=self.tags, now=now)
-            ids = ids_at(found, found.positions)
+            ids = found.names.at(found.positions)
             values = pa.StructArray.from_arrays([ids, pa.array(found.scores)], ["id", "score"])
         return pa.ListArray.from_arrays(pa.array(found.offsets, pa.int32()), values)
 
@@ -155,7 +153,8 @@ class Size:
     rows: int = _FIRST
 
     def learn(self, n_rows: int, n_matches: int) -> None:
-        self.rows = max(1, min(_HITS * n_rows // max(n_matches, 1), 1 << 14))
+        fitting = _HITS * n_rows // max(n_matches, 1)
+        self.rows = max(1, min(fitting, _GROWTH * n_rows, 1 << 14))
 
 
 class Portion(NamedTuple):
@@ -192,15 +191,6 @@ def portions(
             yield Portion(rows, events, errors, now, own.get(USER))
 
 
-def ids_at(found: Matches, positions: Any) -> Array:
-    """The ids at the positions, as Arrow has them."""
-    sequences = getattr(found.names, "sequences", [found.names])
-    chunks = [one.array if isinstance(one, StoredIds) else pa.array(one) for one in sequences]
-    chunks = [chunk.cast(pa.large_string()) for chunk in chunks]
-    taken = pa.chunked_array(chunks, pa.large_string()).take(pa.array(positions, pa.int64()))
-    return taken.combine_chunks().cast(pa.string())
-
-
 def schema_of(events: DataFrame, question: Question, column: str, *, explode: bool) -> StructType:
     """The rows as they were, and behind them the answer, the version and the error."""
     kind = question.kind if explode else ArrayType(question.kind, containsNull=False)
@@ -232,6 +222,6 @@ def laid_out(answer: Answer, version: str, names: list[str], *, explode: bool) -
 def _beside(
     rows: Batch, found: Array, errors: Array | None, version: str, names: list[str]
 ) -> Batch:
-    versions = pa.array(np.full(len(found), version, object), pa.string())
+    versions = pa.repeat(pa.scalar(version, pa.string()), len(found))
     added = [found, versions] if errors is None else [found, versions, errors]
     return pa.RecordBatch.from_arrays([*rows.columns, *added], names)

@@ -25,7 +25,7 @@ from remuda.index.index import Index
 from remuda.index.storage import current_version, read_version
 from remuda.language.criterion import Criterion
 from remuda.model.expressions import clock
-from remuda.spark.asking import Question, Size, ids_at, opened, portions
+from remuda.spark.asking import Question, Size, opened, portions
 
 _SHOWN = 20  # disagreements that are kept
 _SPREAD = 1_000_003  # between the seeds of two tasks
@@ -228,7 +228,7 @@ def _tally(
         n_holding += int(holding.sum())
         n_overlapping += int((holding & (counts > 0)).sum())
     met = np.flatnonzero(held)
-    ids = pa.concat_arrays([ids_at(found, met), pa.nulls(1, pa.string())])
+    ids = pa.concat_arrays([found.names.at(met), pa.nulls(1, pa.string())])
     columns = [
         np.append(both[met], n_holding),
         np.append(held[met], n_overlapping),
