@@ -19,7 +19,7 @@ _log = logging.getLogger("remuda")
 
 
 def _cache_directory() -> str:
-    """A cache for each state of the rooms with kernels as a whole.
+    """A cache for each state of the rooms with kernels as a whole, with bounds checked or not.
 
     Numba watches only the file that a kernel stands in, but builds in the constants and the
     kernels that it imports from others: a change there would go unseen, and crash.
@@ -27,7 +27,9 @@ def _cache_directory() -> str:
     package = Path(__file__).parent
     found = (path for room in _ROOMS for path in (package / room, *(package / room).rglob("*.py")))
     stats = [(path, path.stat()) for path in sorted(found) if path.is_file()]
-    stamp = zlib.crc32(repr([(str(p), s.st_mtime_ns, s.st_size) for p, s in stats]).encode())
+    state = [(str(p), s.st_mtime_ns, s.st_size) for p, s in stats]
+    config: Any = numba.config
+    stamp = zlib.crc32(repr((config.BOUNDSCHECK, state)).encode())
     return str(_base(package) / f"kernels-{stamp:08x}")
 
 
