@@ -20,7 +20,11 @@ NEEDED = ("grpc", "grpc_status", "google.rpc", "zstandard")
 CLIENT = """
 import sys
 from pyspark.sql import SparkSession
+from remuda.language.criterion import Criterion
+from remuda.language.python import attr
+from remuda.spark.checking import ratify, similar
 from remuda.spark.functions import register
+from remuda.spark.generating import generate
 from remuda.spark.matching import match, top
 from remuda.spark.reaching import reach
 from remuda.spark.starting import ensure_java
@@ -57,6 +61,14 @@ assert found(spark.sql("SELECT *, remuda_match('ads', struct(*)) AS m FROM visit
 matcher = Matcher(index=home, n=2)
 matcher.save(model)
 assert Matcher.load(model).transform(frame).collect() == top(frame, home, 2).collect()
+held = ratify(home)
+assert (held.n_disagreements, held.n_criteria) == (0, 3) and held.n_events > 0
+over = ratify(home, frame, spark=spark)
+assert (over.n_disagreements, over.n_events) == (0, 4)
+alike = similar(frame, home, Criterion("new", attr("id") >= 1), n=2)
+assert [(one.id, one.score) for one in alike.similar] == [("c1", 1.0), ("c0", 0.75)]
+drawn = generate(spark, "begen", criteria=30, events=20)
+assert (drawn.criteria.count(), drawn.events.count()) == (30, 20)
 spark.stop()
 print("all is well")
 """

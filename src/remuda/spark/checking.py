@@ -28,6 +28,7 @@ from remuda.model.expressions import clock
 from remuda.spark.asking import Question, Size, opened, portions
 
 _SHOWN = 20  # disagreements that are kept
+_COMPARED = 1_024  # events of a report
 _SPREAD = 1_000_003  # between the seeds of two tasks
 _REPORT = pa.schema({"seeing": pa.bool_(), "report": pa.binary()})
 _TALLY = pa.schema(
@@ -164,7 +165,7 @@ def _over_events(events: DataFrame, event: str | None, trial: _Trial) -> DataFra
         task = context.partitionId() if context else 0
         index = opened(trial.path, trial.version)
         began = time.monotonic()
-        for number, portion in enumerate(portions(question, batches, Size())):
+        for number, portion in enumerate(portions(question, batches, Size(_COMPARED))):
             left = trial.seconds
             if left is not None:
                 left -= time.monotonic() - began
