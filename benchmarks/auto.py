@@ -142,7 +142,7 @@ def _pairs(name: str, n_events: int) -> list[str]:
     data = prototype.drawn(name)
     theirs, workload = prototype.timed(data, n_events), prototype.workload(data)
     clauses = dnf_table(workload.criteria)
-    events = event_batch(workload.criteria, workload.events).first(n_events)
+    events = event_batch(workload.criteria, workload.events).some(0, n_events)
     auto, build_s = clock.timed(lambda: Auto.build(clauses))
     if auto.count(events).tolist() != theirs.per_event.tolist():
         raise WrongAnswer(f"auto and the prototype differ on {name}")
@@ -194,7 +194,7 @@ def _beside_scan() -> None:
     hits = auto.match(events)
     if len(hits.rows) != point.matches:
         raise WrongAnswer(f"auto found {len(hits.rows):,} matches, not {point.matches}")
-    scan, few = conjunction_matcher("scan").build(clauses), events.first(_SCANNED)
+    scan, few = conjunction_matcher("scan").build(clauses), events.some(0, _SCANNED)
     if len(scan.match(few).rows) != hits.starts[_SCANNED]:
         raise WrongAnswer("auto and scan differ")
     ones = [events.one(i) for i in range(len(events))]

@@ -5,10 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from remuda.errors import InvalidCriterion, ParseError
 from remuda.index.index import Index
+from remuda.index.segment import Segment
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
 from remuda.language.text import parse
@@ -91,3 +93,50 @@ def test_an_event_in_json() -> None:
     for broken in ("", '{"a": 1', b'{"a": \xff}', "{a: 1}", "[" * 100_000):
         with pytest.raises(ParseError, match="event"):
             index.match_json(broken)
+
+
+@pytest.mark.parametrize("matcher", ["auto", "pst-bloom", "pst-hash", "scan"])
+@pytest.mark.parametrize("form", [list, pa.Table.from_pylist])
+def test_a_sample_of_events_changes_no_answer(matcher, form) -> None:
+    criteria = [Criterion(f"c{i}", parse(f"a = {i % 7} AND b = {i % 11}")) for i in range(600)]
+    events = [{"a": 3, "b": i % 11} for i in range(50)]  # `b` is the rarer one among events
+    index = Index.build(criteria, matcher=matcher, sample=form(events))
+    for event in [*events[:12], {"a": 1, "b": [2, 5]}, {}]:
+        assert index.match(event) == [one.id for one in criteria if one.holds(event)]
+
+
+def test_a_sample_of_events_makes_for_better_keys() -> None:
+    """Fewer clauses ask for a value of `b` than of `c`, but all events have the same `b`."""
+    criteria = [Criterion(f"c{i}", parse(f"b = {i % 41} AND c = {i % 37}")) for i in range(1500)]
+    events = pa.table({"b": [7] * 370, "c": np.arange(370) % 37})
+    told = [Index.build(criteria, sample=sample) for sample in (None, events)]
+    keys = [index.stats()["chosen"][0]["keys"] for index in told]
+    assert keys == ["the clauses' own frequencies", "a sample of events"]
+    many, few = (_candidates(index.parts[0].segment, {"b": 7, "c": 7}) for index in told)
+    assert few < many
+
+
+def _candidates(segment: Segment, event: dict[str, int]) -> int:
+    return segment.match(segment.encoder.encode((event,), 0)).candidates
+
+
+def test_stats_say_what_was_chosen_and_why() -> None:
+    few = Index.build([Criterion("c", parse("a = 1"))])
+    [chosen] = few.stats()["chosen"]
+    assert chosen["layout"] == "few"
+    assert "every event reads them all" in chosen["why"]
+    assert Index.build([Criterion("c", parse("a = 1"))], matcher="scan").stats()["chosen"] == [{}]
+
+
+@pytest.mark.parametrize("removed", [0, 1])
+def test_counts_without_keeping_what_is_counted(removed) -> None:
+    """Half of 2,000 criteria hold for each event: they are added up, removed ones are not."""
+    criteria = [Criterion(f"c{i}", parse(f"a >= {i % 100}")) for i in range(2000)]
+    index = Index.build(criteria)
+    index.remove(*(f"c{i}" for i in range(removed)))
+    events = pa.table({"a": np.arange(500) % 100})
+    assert index.parts[0].segment.adds_up
+    expected = 20 * (np.arange(500) % 100 + 1) - removed
+    assert index.count_many(events).tolist() == expected.tolist()
+    reach = [500 - 5 * (i % 100) for i in range(removed, 2000)]
+    assert index.reach(events).tolist() == reach

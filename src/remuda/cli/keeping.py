@@ -34,6 +34,7 @@ def stats(
     if as_json:
         print(json.dumps(found, ensure_ascii=False))
         return
+    chosen = found.pop("chosen")
     show_table(
         ("what", "how much"),
         [
@@ -42,10 +43,13 @@ def stats(
         ],
     )
     entries = [
-        (one["segment"], one["criteria"], one["bytes"], "some" if one["alive"] else "all")
-        for one in told.segments
-    ]
-    show_table(("segment", "criteria", "bytes", "in use"), entries)
+        (
+            one["segment"], one["criteria"], one["bytes"], "some" if one["alive"] else "all",
+            how.get("why", ""),
+        )
+        for one, how in zip(told.segments, chosen, strict=True)
+    ]  # fmt: skip
+    show_table(("segment", "criteria", "bytes", "in use", "layout"), entries)
 
 
 def prune(

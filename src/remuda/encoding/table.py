@@ -94,9 +94,10 @@ class EventBatch:
         spaces = self.spaces[self.starts[i] : self.starts[i + 1]]
         return EventBatch(np.array([0, len(spaces)], np.int64), spaces)
 
-    def first(self, n: int) -> EventBatch:
-        """The first n events."""
-        return EventBatch(self.starts[: n + 1], self.spaces[: self.starts[n]])
+    def some(self, first: int, last: int) -> EventBatch:
+        """The events from `first` to `last - 1`."""
+        starts = self.starts[first : last + 1]
+        return EventBatch(starts - starts[0], self.spaces[starts[0] : starts[-1]])
 
 
 def intervals(

@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from remuda.arrays import Longs, frozen
 from remuda.encoding import arrow
+from remuda.encoding.encoder import Encoder
 from remuda.encoding.table import EventBatch
 from remuda.errors import CriterionNotFound, DuplicateCriterion, StorageError
 from remuda.index import storage
@@ -33,18 +34,16 @@ from remuda.index.segment import Segment
 from remuda.index.state import Asked, Late, Names, Part, State
 from remuda.language.criterion import Criterion
 from remuda.language.json import read_event
-from remuda.matchers.contract import NAMES, Hits
+from remuda.matchers.contract import NAMES
 from remuda.model.attributes import Attribute
 from remuda.model.explanations import Explanation
-from remuda.model.expressions import attribute_weights
+from remuda.model.expressions import attribute_weights, clock
 
 Now = datetime | int | None
 Weights = Mapping[str, float] | None
 Tags = Iterable[str] | None
 
 _AT_ONCE = 1 << 14  # rows of a batch that are encoded and matched together
-_FIRST = 64  # rows that are counted first, to see how many they match
-_HITS = 1 << 22  # hits that may be in memory while they are counted
 _TAIL = 192  # criteria that wait before they become a segment
 
 
@@ -71,13 +70,22 @@ class Index:
 
     @classmethod
     def build(
-        cls, criteria: Iterable[Criterion], *, matcher: str = "auto", scalars: Iterable[str] = ()
+        cls,
+        criteria: Iterable[Criterion],
+        *,
+        matcher: str = "auto",
+        scalars: Iterable[str] = (),
+        sample: Any = None,
     ) -> Index:
-        """Index the criteria at once; `scalars` are attributes that are never lists."""
+        """Index the criteria at once; `scalars` are attributes that are never lists.
+
+        A `sample` of the events to come, in any form that `match_many` takes, makes `auto` and
+        the PS-Trees faster: criteria hang where such events seldom look. A few thousand suffice.
+        """
         index = cls(matcher=matcher, scalars=scalars)
         found = _given(criteria)
         if found:
-            part = index._part(found, np.arange(len(found), dtype=np.int64))
+            part = index._part(found, np.arange(len(found), dtype=np.int64), sample)
             index._state = State((part,), (), len(found))
         return index
 
@@ -198,9 +206,9 @@ class Index:
         total = np.zeros(_n_rows(events), np.int64)
         for part in self._parts(self._state):
             at = 0
-            for hits in _in_turn(part, events, asked):
-                total[at : at + len(hits.starts) - 1] += np.diff(hits.starts)
-                at += len(hits.starts) - 1
+            for batch in _batches(part, events, asked):
+                total[at : at + len(batch)] += part.count(batch, asked)
+                at += len(batch)
         return total
 
     def reach(self, events: Any, *, tags: Tags = None, now: Now = None) -> Longs:
@@ -209,8 +217,8 @@ class Index:
         counts, orders = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
         for part in self._parts(self._state):
             reach = np.zeros(len(part.roster), np.int64)
-            for hits in _in_turn(part, events, asked):
-                reach += np.bincount(hits.rows, minlength=len(reach))
+            for batch in _batches(part, events, asked):
+                reach += part.reach(batch, asked)
             counts.append(reach[part.places()])
             orders.append(part.roster.orders[part.places()])
         return np.concatenate(counts)[np.argsort(np.concatenate(orders))]
@@ -237,7 +245,10 @@ class Index:
         return self[id].explain(event, now=now)
 
     def stats(self) -> dict[str, Any]:
-        """Sizes: criteria, clauses, dimensions, spaces, bytes, matcher, fill of tail and graves."""
+        """Sizes: criteria, clauses, dimensions, spaces, bytes, matcher, fill of tail and graves.
+
+        `chosen` says for each segment which layout the matcher took, and why.
+        """
         state = self._state
         plans = [part.segment.plan for part in state.parts]
         return {
@@ -250,6 +261,7 @@ class Index:
             "spaces": sum(one.conjunctions.n_spaces for one in plans),
             "bytes": sum(part.segment.nbytes for part in state.parts),
             "matcher": self.matcher,
+            "chosen": [part.segment.stats() for part in state.parts],
         }
 
     def save(self, path: str | PathLike[str]) -> str:
@@ -345,9 +357,12 @@ class Index:
         orders = np.array([order for order, _ in found], np.int64)
         return self._part([criterion for _, criterion in found], orders)
 
-    def _part(self, criteria: Sequence[Criterion], orders: Longs) -> Part:
+    def _part(self, criteria: Sequence[Criterion], orders: Longs, sample: Any = None) -> Part:
         expressions = [criterion.expression for criterion in criteria]
-        segment = Segment.build(expressions, matcher=self.matcher, scalars=self.scalars)
+        seen = None if sample is None else lambda encoder: _encoded(encoder, sample, clock(None))
+        segment = Segment.build(
+            expressions, matcher=self.matcher, scalars=self.scalars, sample=seen
+        )
         return Part(segment, Roster.of(criteria, orders))
 
     def _parts(self, state: State) -> tuple[Part, ...]:
@@ -364,8 +379,7 @@ class Index:
         answers = []
         start = 0
         for part in self._parts(state):
-            batches = _batches(part, events, asked, itertools.repeat(_AT_ONCE))
-            own = Found.joined([ask(part, batch) for batch in batches])
+            own = Found.joined([ask(part, batch) for batch in _batches(part, events, asked)])
             answers.append(replace(own, rows=own.rows + np.int32(start)) if start else own)
             start += len(part.roster)
         return Found.side_by_side(answers, _n_rows(events))
@@ -388,34 +402,17 @@ def load(
     return index
 
 
-def _batches(part: Part, events: Any, asked: Asked, sizes: Iterable[int]) -> Iterator[EventBatch]:
+def _batches(part: Part, events: Any, asked: Asked) -> Iterator[EventBatch]:
     """The events in numbers, so many at a time."""
-    encoder, table = part.segment.encoder, _table(events)
-    n_rows = len(events) if table is None else table.num_rows
-    start = 0
-    for size in sizes:
-        if start >= n_rows:
-            return
-        if table is None:
-            yield encoder.encode(events[start : start + size], asked.now)
-        else:
-            yield arrow.encode(encoder, table.slice(start, size), asked.now)
-        start += size
+    table = _table(events)
+    for start in range(0, _n_rows(events), _AT_ONCE):
+        some = events[start : start + _AT_ONCE] if table is None else table.slice(start, _AT_ONCE)
+        yield _encoded(part.segment.encoder, some, asked.now)
 
 
-def _in_turn(part: Part, events: Any, asked: Asked) -> Iterator[Hits]:
-    """The hits of a few events at a time, so few that they take little memory."""
-    size = _FIRST
-
-    def sizes() -> Iterator[int]:
-        while True:
-            yield size
-
-    for batch in _batches(part, events, asked, sizes()):
-        hits = part.match(batch, asked)
-        yield hits
-        each = max(len(hits.rows) // max(len(batch), 1), 1)
-        size = min(max(_HITS // each, 1), _AT_ONCE)
+def _encoded(encoder: Encoder, events: Any, now: int) -> EventBatch:
+    table = _table(events)
+    return encoder.encode(events, now) if table is None else arrow.encode(encoder, table, now)
 
 
 def _table(events: Any) -> Any:

@@ -24,6 +24,7 @@ from remuda.model.attributes import Attribute
 from remuda.model.expressions import Expression
 
 _OWN_CNF = frozenset({"scan", "pscan", "kindex"})  # matchers with a CNF algorithm of their own
+_BY_SAMPLE = frozenset({"auto", "pst-bloom", "pst-hash"})  # those that a sample of events helps
 
 
 @dataclass(slots=True)
@@ -66,21 +67,29 @@ class Segment:
         *,
         matcher: str,
         scalars: Collection[Attribute] = (),
+        sample: Callable[[Encoder], EventBatch] | None = None,
     ) -> Segment:
+        """Plan and arrange the expressions; a sample of events to come, once there are numbers."""
         made, vocabulary = plan(expressions, prefer_cnf=matcher in _OWN_CNF, scalars=scalars)
-        return cls.over(made, vocabulary, matcher)
+        words = Lazy(lambda: vocabulary)
+        seen = sample(words.encoder) if sample and matcher in _BY_SAMPLE else None
+        return cls._arranged(made, words, matcher, seen)
 
     @classmethod
     def over(cls, made: Plan, vocabulary: Vocabulary, matcher: str) -> Segment:
         """What is planned, arranged by the matcher of that name."""
+        return cls._arranged(made, Lazy(lambda: vocabulary), matcher, None)
+
+    @classmethod
+    def _arranged(cls, made: Plan, words: Lazy, matcher: str, sample: EventBatch | None) -> Segment:
         kind: Any = conjunction_matcher(matcher)
         ranked = bounds(made) if hasattr(kind, "top") else None
-        given = () if ranked is None else (ranked,)
+        given = [one for one in (ranked, sample) if one is not None]
         return cls(
             made,
             kind.build(made.conjunctions, *given),
             cnf_matcher(matcher).build(made.cnf),
-            Lazy(lambda: vocabulary),
+            words,
             frozen(made.conjunctions.dim_of_space()),
         )
 
@@ -133,6 +142,11 @@ class Segment:
             *self.plan.conjunctions.predicates,
         )  # fmt: skip
         return lacking
+
+    def stats(self) -> dict[str, Any]:
+        """What the matcher chose, and why, if it chooses at all."""
+        own: Any = self.matcher
+        return own.stats() if hasattr(own, "stats") else {}
 
     @property
     def nbytes(self) -> int:

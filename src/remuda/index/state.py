@@ -24,6 +24,8 @@ from remuda.matchers.kernels.programs import NEVER
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import clock
 
+_FIRST = 64  # events that are matched first, to see how many hits they have
+_HITS = 1 << 22  # hits that may be in memory while they are counted
 _FEW = 64  # a share of a part below which its criteria are tried one by one
 
 
@@ -93,6 +95,36 @@ class Part:
             found = self.segment.match(events)
             found = only(found, np.isin(found.rows, places))
         return self._standing(found, asked.now)
+
+    def count(self, events: EventBatch, asked: Asked) -> Longs:
+        """How many of them each event satisfies."""
+        if self._adds_up(asked):
+            return self.segment.count(events)
+        return np.concatenate([np.diff(hits.starts) for hits in self._in_turn(events, asked)])
+
+    def reach(self, events: EventBatch, asked: Asked) -> Longs:
+        """How many of the events satisfy each."""
+        if self._adds_up(asked):
+            return self.segment.reach(events)
+        reach = np.zeros(len(self.roster), np.int64)
+        for hits in self._in_turn(events, asked):
+            reach += np.bincount(hits.rows, minlength=len(reach))
+        return reach
+
+    def _adds_up(self, asked: Asked) -> bool:
+        """Whether all that a clause stands for is wanted, so that hits need not be looked at."""
+        whole = self.alive is None and asked.tags is None and not len(self.roster.terms)
+        return whole and self.segment.adds_up
+
+    def _in_turn(self, events: EventBatch, asked: Asked) -> Iterator[Hits]:
+        """The hits of a few events at a time, so few that they take little memory."""
+        first, size = 0, _FIRST
+        while first < len(events):
+            last = min(first + size, len(events))
+            hits = self.match(events.some(first, last), asked)
+            yield hits
+            each = max(len(hits.rows) // (last - first), 1)
+            first, size = last, max(_HITS // each, 1)
 
     def _standing(self, found: Hits, now: int) -> Hits:
         """Those of the hits that were not removed and are in force."""

@@ -111,9 +111,9 @@ class PSTBloom:
     _arrays: tuple[Any, ...] | None = field(init=False, default=None)  # what `match` reads
 
     @classmethod
-    def build(cls, table: ClauseTable, seen: Longs | None = None) -> Self:
-        """From a table and, if known, how many events of a sample were seen in each space."""
-        rule = selectivity(table, narrow(table.predicates, table.space_starts), seen)
+    def build(cls, table: ClauseTable, sample: EventBatch | None = None) -> Self:
+        """From a table and, if there is one, a sample of events to come."""
+        rule = selectivity(table, narrow(table.predicates, table.space_starts), sample)
         return cls._build(table, np.arange(table.n_clauses, dtype=np.int32), rule)
 
     @classmethod

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, frozen
-from remuda.encoding.table import ClauseTable, Predicates
+from remuda.encoding.table import ClauseTable, EventBatch, Predicates
 from remuda.jit import kernel
 
 _NEXT_OPERATOR = 2.0**44  # more than any sum of weights
@@ -38,18 +38,17 @@ class Selectivity(NamedTuple):
         return np.where(predicates.on_missing, np.inf, ranks)
 
 
-def selectivity(table: ClauseTable, counted: Bools, seen: Longs | None) -> Selectivity:
-    """From how many events were `seen` in each space, or from the predicates that are `counted`."""
+def selectivity(table: ClauseTable, counted: Bools, sample: EventBatch | None) -> Selectivity:
+    """From the events of a sample in each space, or from the predicates that are `counted`."""
     predicates, n = table.predicates, table.n_spaces
     uses = np.bincount(table.clauses.items, minlength=len(counted)) * counted
     uses = np.repeat(uses, np.diff(predicates.span_starts))
     begun = np.bincount(predicates.span_lo, uses, n + 1)
     weights = 1 + np.cumsum(begun - np.bincount(predicates.span_hi, uses, n + 1))[:n]
-    if seen is not None:
-        if len(seen) != n:
-            raise ValueError(f"events were counted in {len(seen)} spaces, but the table has {n}")
+    if sample is not None:
+        seen = np.bincount(sample.spaces, minlength=n)
         weights = seen + weights / weights.max(initial=1)  # predicates break ties
-    return Selectivity(frozen(np.append(0.0, np.cumsum(weights))), seen is not None)
+    return Selectivity(frozen(np.append(0.0, np.cumsum(weights))), sample is not None)
 
 
 def most_selective_first(clauses: Ragged, ranks: Floats) -> Ragged:
