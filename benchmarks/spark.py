@@ -118,18 +118,15 @@ class Cost:
 
 def main(n_criteria: int = 100_000, n_large: int = 1_000_000, n_events: int = 200_000) -> None:
     """Measure and print; a way that counts other matches than the index does is refused."""
+    for shape in SHAPES:
+        for n, large in ((n_criteria, False), (n_large, True)):
+            if n:
+                _compare(shape, n, n_events, large=large)
+
+
+def _compare(shape: Shape, n: int, n_events: int, *, large: bool) -> None:
     spark = session(f"local[{_CORES}]", **{"spark.sql.shuffle.partitions": str(2 * _CORES)})
     spark.conf.set("spark.sql.autoBroadcastJoinThreshold", str(1 << 30))
-    try:
-        for shape in SHAPES:
-            for n, large in ((n_criteria, False), (n_large, True)):
-                if n:
-                    _compare(spark, shape, n, n_events, large=large)
-    finally:
-        spark.stop()
-
-
-def _compare(spark: SparkSession, shape: Shape, n: int, n_events: int, *, large: bool) -> None:
     home = Path(tempfile.mkdtemp(prefix="remuda-bench-"))
     try:
         task = _draw(shape, n, n_events, home)
@@ -138,16 +135,17 @@ def _compare(spark: SparkSession, shape: Shape, n: int, n_events: int, *, large:
         for name in names:
             table.add_column(name, justify="right")
         load(task.index).match_many(task.table(64)).to_arrow()  # workers find the kernels compiled
-        costs = [
-            _measured(spark, task, way)
-            for way in WAYS
-            if (way.large or not large) and not (way.masks and shape.n_values > 4)
-        ]
-        for cost in costs:
-            table.add_row(*cost.row(costs[-1]))
+        *others, own = WAYS
+        ours = _measured(spark, task, own)
+        memory = _memory(spark, task)  # while workers hold nothing of the other ways
+        for way in others:
+            if (way.large or not large) and not (way.masks and shape.n_values > 4):
+                table.add_row(*_measured(spark, task, way).row(ours))
+        table.add_row(*ours.row(ours))
         Console(width=max(120, Console().width)).print(table)
-        _show_overhead(spark, task, costs[-1])
+        _show_overhead(task, ours, *memory)
     finally:
+        spark.stop()
         shutil.rmtree(home, ignore_errors=True)
 
 
@@ -329,7 +327,7 @@ def _asked_is_met() -> Column:
     return reduce(and_, each)
 
 
-def _show_overhead(spark: SparkSession, task: Task, ours: Cost) -> None:
+def _show_overhead(task: Task, ours: Cost, own: int, mapped: int) -> None:
     """What Spark adds to the same batches in this process, and what a worker holds."""
     n = len(task.events)
     index, batches = load(task.index), task.table(n).to_batches(max_chunksize=_BATCH)
@@ -339,11 +337,12 @@ def _show_overhead(spark: SparkSession, task: Task, ours: Cost) -> None:
     texts = [_timed(lambda: [_ids(index, one) for one in batches]) for _ in range(_REPEATS)]
     shown = Table("what", "measured", title="what Spark adds")
     shown.add_row("in this process, Arrow batches", f"{here_us:.1f} CPU-µs an event")
-    shown.add_row("with ids as text", f"{float(np.median(texts)) / n * 1e6:.1f} CPU-µs an event")
+    shown.add_row(
+        "the same with ids as text", f"{float(np.median(texts)) / n * 1e6:.1f} CPU-µs an event"
+    )
     shown.add_row("on Spark, JVM and workers", f"{there_us:.1f} CPU-µs an event")
-    shown.add_row("above the former", f"{there_us - here_us:.1f} CPU-µs an event")
-    shown.add_row("throughput a core of the former", f"{here_us / there_us:.0%}")
-    own, mapped = _memory(spark, task)
+    shown.add_row("above the first of these", f"{there_us - here_us:.1f} CPU-µs an event")
+    shown.add_row("share of its throughput a core", f"{here_us / there_us:.0%}")
     shown.add_row("memory of a worker that is its own", f"{own / 1e6:,.0f} MB")
     shown.add_row("the index that it maps", f"{mapped / 1e6:,.0f} MB")
     Console().print(shown)
@@ -366,7 +365,6 @@ def _memory(spark: SparkSession, task: Task) -> tuple[int, int]:
     question = Question.of(frame, task.index, None, event=None, tags=None, now=None)
 
     def work(batches: Iterable[Any]) -> Iterator[Any]:
-        _bits.cache_clear()  # another way's
         for _ in answers(question, batches, Size()):
             pass
         told = Path("/proc/self/smaps_rollup").read_text().splitlines()
