@@ -32,7 +32,7 @@ from remuda.spark.starting import session
 _ATTRIBUTES, _PREDICATES = 15, 6
 _BATCH = 10_000  # rows, as Spark sends them
 _REPEATS = 3
-_WARMING = 2  # whole runs before: so long the JVM goes on compiling
+_WARMING, _WARM_S = 6, 20.0  # whole runs, seconds: so long the JVM goes on compiling
 _CORES = len(os.sched_getaffinity(0))
 _TICK = os.sysconf("SC_CLK_TCK")
 
@@ -172,8 +172,11 @@ def _measured(spark: SparkSession, task: Task, way: Way) -> Cost:
     part = n // 4
     index = load(task.index)
     expected = {some: int(index.count_many(task.table(some)).sum()) for some in (n, part)}
+    begin = time.perf_counter()
     for _ in range(_WARMING):
         _count(way, spark, task, n)
+        if time.perf_counter() - begin > _WARM_S:
+            break
     runs: dict[int, list[tuple[int, float, float]]] = {n: [], part: []}
     for _ in range(_REPEATS):
         for some, counted in runs.items():

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from remuda.arrays import Ints, Longs, frozen
+from remuda.arrays import Ints, frozen
 from remuda.errors import RemudaError
 from remuda.jit import kernel
 
@@ -18,6 +18,7 @@ Bytes = NDArray[np.uint8]
 Words = NDArray[np.uint64]
 
 _MOST = (1 << 31) - 1  # bytes of text in an Arrow array with short offsets
+_AHEAD = 256  # texts whose words are read ahead
 _ONE, _WORD = np.uint64(1), np.uint64(8)
 
 
@@ -30,22 +31,20 @@ def compact(array: Array) -> Array:
 def taken(arrays: Sequence[Array], positions: NDArray[Any]) -> Array:
     """The texts at the positions, which run through the arrays one after the other.
 
-    Arrow's own `take` needs three to six times as long for a million ids.
+    Arrow's own `take` needs up to twice as long where there are a million ids.
     """
     places = np.ascontiguousarray(positions, np.int32)
     offsets = np.zeros(len(places) + 1, np.int32)
-    sources, first, total = np.empty(len(places), np.int64), 0, 0
-    for array in arrays:
-        total += _look_up(places, first, _starts(array), sources, offsets)
-        first += len(array)
+    firsts = np.cumsum([0, *map(len, arrays)]).tolist()
+    starts = [_starts(array) for array in arrays]
+    total = sum(_measure(places, *pair, offsets) for pair in zip(firsts, starts, strict=False))
     if total > _MOST:
         raise RemudaError(f"the ids of one answer take {total:,} bytes: ask about fewer events")
     np.cumsum(offsets, out=offsets)
-    out, first = np.empty(total + 8, np.uint8), 0
-    for array in arrays:
+    out = np.empty(total + 8, np.uint8)
+    for array, *pair in zip(arrays, firsts, starts, strict=False):
         data = _bytes(array.buffers()[2])
-        _copy(places, first, len(array), sources, offsets, data, _words(data), out, _words(out))
-        first += len(array)
+        _copy(places, *pair, offsets, data, _words(data), out, _words(out))
     buffers = None, pa.py_buffer(offsets), pa.py_buffer(out[:total])
     return pa.Array.from_buffers(pa.string(), len(places), buffers)
 
@@ -68,19 +67,15 @@ def _words(data: Bytes) -> Words:
 
 
 @kernel
-def _look_up(
-    positions: Ints, first: int, starts: NDArray[Any], sources: Longs, offsets: Ints
-) -> int:
-    """Note where the texts of one array begin and how long they are; their length in all."""
-    total, n = 0, len(starts) - 1
+def _measure(positions: Ints, first: int, starts: NDArray[Any], offsets: Ints) -> int:
+    """Note how long the texts of one array are; their length in all."""
+    total, n = 0, np.uint64(len(starts) - 1)
     for i in range(len(positions)):
         place = np.uint64(np.int64(positions[i]) - first)  # of another array: out of its range
-        if place < np.uint64(n):
-            begin = np.int64(starts[place])
-            length = starts[place + np.uint64(1)] - begin
-            sources[i] = begin
+        if place < n:
+            length = np.int64(starts[place + _ONE]) - np.int64(starts[place])
             offsets[i + 1] = length
-            total += length
+            total += length  # type: ignore[assignment]
     return total
 
 
@@ -88,29 +83,40 @@ def _look_up(
 def _copy(
     positions: Ints,
     first: int,
-    n: int,
-    sources: Longs,
+    starts: NDArray[Any],
     offsets: Ints,
     data: Bytes,
     words: Words,
     out: Bytes,
     out_words: Words,
-) -> None:
-    """Copy the texts of one array; what stands behind each stays, for it may be another's."""
-    n_words = np.uint64(len(words))
-    for i in range(len(positions)):
-        if np.uint64(np.int64(positions[i]) - first) >= np.uint64(n):
-            continue
-        at, to, end = np.uint64(sources[i]), np.uint64(offsets[i]), np.uint64(offsets[i + 1])
-        while to < end:
-            if at < n_words:
-                word, left = words[at], end - to
-                if left < _WORD:
-                    mask = (_ONE << (left * _WORD)) - _ONE  # its first bytes are the low ones
-                    word = word & mask | out_words[to] & ~mask
-                out_words[to] = word
-            else:  # the last bytes of the array
-                for j in range(end - to):
-                    out[to + np.uint64(j)] = data[at + np.uint64(j)]
-            at += _WORD
-            to += _WORD
+) -> int:
+    """Copy the texts of one array; what stands behind each stays, for it may be another's.
+
+    The words of some texts are read ahead, which has many of them on their way from memory at
+    once; what comes back has no meaning, but for it they would not be read.
+    """
+    n, n_words, read = np.uint64(len(starts) - 1), np.uint64(len(words)), np.uint64(0)
+    for begin in range(0, len(positions), _AHEAD):
+        some = range(begin, min(begin + _AHEAD, len(positions)))
+        for i in some:
+            place = np.uint64(np.int64(positions[i]) - first)
+            if place < n and np.uint64(starts[place]) < n_words:
+                read ^= words[np.uint64(starts[place])]
+        for i in some:
+            place = np.uint64(np.int64(positions[i]) - first)
+            if place >= n:
+                continue
+            at, to, end = np.uint64(starts[place]), np.uint64(offsets[i]), np.uint64(offsets[i + 1])
+            while to < end:
+                if at < n_words:
+                    word, left = words[at], end - to
+                    if left < _WORD:
+                        mask = (_ONE << (left * _WORD)) - _ONE  # its first bytes are the low ones
+                        word = word & mask | out_words[to] & ~mask
+                    out_words[to] = word
+                else:  # the last bytes of the array
+                    for j in range(end - to):
+                        out[to + np.uint64(j)] = data[at + np.uint64(j)]
+                at += _WORD
+                to += _WORD
+    return np.int64(read)  # type: ignore[return-value]
