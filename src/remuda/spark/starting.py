@@ -48,7 +48,7 @@ def session(master: str = "local[*]", **conf: Any) -> SparkSession:
 
     options = [f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}", conf.get(_OPTIONS, "")]
     if master.startswith("local") and not _collector_is_chosen(conf):
-        options.insert(1, "-XX:+UseParallelGC")  # the default needs a third more CPU for answers
+        options.insert(1, "-XX:+UseParallelGC")  # the default needs a quarter more for answers
     settings = {**_DEFAULTS, **conf, _OPTIONS: " ".join(options).strip()}
     builder = SparkSession.builder.master(master).appName("remuda")
     for key, value in settings.items():
