@@ -20,7 +20,7 @@ from remuda.matchers.auto.blocks import counts, tally, weigh
 from remuda.matchers.auto.denials import Denials, denials, find_undenied, find_undenied_many
 from remuda.matchers.auto.lists import find_listed, find_listed_many
 from remuda.matchers.auto.scratch import Scratch, together_until
-from remuda.matchers.auto.single import LISTED, find
+from remuda.matchers.auto.single import LISTED, find_alone
 from remuda.matchers.auto.words import U64, words_of
 from remuda.matchers.contract import Hits
 
@@ -80,9 +80,8 @@ class Auto:
 
     def match(self, events: EventBatch, threads: int = 1) -> Hits:
         """The clauses that each event satisfies; batches are shared out among threads."""
-        if len(events) == 1:
-            rows, n_verified = self._match_one(events.spaces)
-            return Hits(np.array([0, len(rows)], np.int64), rows, n_verified)
+        if len(events.starts) == 2:  # one event
+            return self._match_one(events.spaces)
         answer = Answer(len(events), MOST_EVENTS, threads)
         if threads == 1:
             self._work(events, answer)
@@ -94,7 +93,7 @@ class Auto:
 
     def match_one(self, spaces: Ints) -> Ints:
         """The clauses that one event satisfies, given its spaces, ascending."""
-        return self._match_one(spaces)[0]
+        return self._match_one(spaces).rows
 
     def count(self, events: EventBatch, weights: Ints | None = None) -> Longs:
         """How many clauses each event satisfies, or the sum of what each of them weighs."""
@@ -153,22 +152,23 @@ class Auto:
             facts = self.facts
             return Scratch(
                 facts.n_clauses, len(self.traits), self.n_masked, facts.n_wide, n_spaces,
-                facts.n_denials, self._built,
+                facts.n_denials, self._built[:3],
             )  # fmt: skip
 
-    def _match_one(self, spaces: Ints) -> tuple[Ints, int]:
+    def _match_one(self, spaces: Ints) -> Hits:
         scratch = self._lend()
-        out = scratch.out
-        n, n_verified = find(spaces, 0, len(spaces), *scratch.alone)
+        out, span = scratch.out, scratch.span
+        n, n_verified = find_alone(spaces, scratch.where, self.dim_bits, self.n_masked)
         if n == LISTED:
             n, n_verified = find_listed(spaces, 0, len(spaces), *self._built, *scratch.lists)
         if self.facts.n_denials:
             n = find_undenied(
                 spaces, 0, len(spaces), self.places, scratch.held, out, n, *self.denials
             )
-        rows = out[:n].copy()
+        span[1] = n
+        hits = Hits(span.copy(), out[:n].copy(), n_verified)
         self._spare.append(scratch)
-        return rows, n_verified
+        return hits
 
     def _work(self, events: EventBatch, answer: Answer) -> None:
         """Take events and answer for them until none is left."""

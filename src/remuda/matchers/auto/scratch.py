@@ -6,11 +6,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from remuda.encoding.table import EventBatch
 from remuda.matchers.auto.arena import MOST_RECORDS
 from remuda.matchers.auto.batch import MOST_EVENTS, QUEUE
 from remuda.matchers.auto.blocks import SIZE, Blocks
+from remuda.matchers.kernels.bits import addresses
 
 _MOST_SPACES = 1 << 17  # of a batch's events
 _FEWEST_ROWS, _MOST_ROWS = 1 << 20, 1 << 25  # in blocks: 4 to 128 MB
@@ -27,7 +29,7 @@ class Scratch:
         n_wide: int,
         n_spaces: int,
         n_denials: int,
-        built: tuple[Any, ...],
+        built: tuple[NDArray[np.uint64], ...],
     ) -> None:
         self._n_clauses, self._n_spaces = n_clauses, n_spaces
         self._n_masked, self._n_wide = n_masked, n_wide
@@ -35,7 +37,8 @@ class Scratch:
         self.held = np.empty((n_denials + 63) // 64, np.uint64)
         visits, queue = np.empty(2 * n_dims + 1, np.uint64), np.empty(n_clauses, np.uint64)
         self.each = (*self._events(1), visits, queue, self.out)
-        self.alone = (*built, *self.each)  # all that one event's kernel takes, in one tuple
+        self.span = np.zeros(2, np.int64)
+        self.where = addresses(*built, *self.each)  # all that one event's kernel takes
 
     @cached_property
     def together(self) -> tuple[Any, ...]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from numba import carray  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 
-from remuda.arrays import Ints
+from remuda.arrays import Ints, Longs
 from remuda.jit import inlined, kernel
 from remuda.matchers.auto.arena import (
     FIRST_PAGE_SHIFT,
@@ -32,7 +33,7 @@ from remuda.matchers.auto.words import (
     accepts_cell,
     next_exact,
 )
-from remuda.matchers.kernels.bits import prefetch, trailing_zeros
+from remuda.matchers.kernels.bits import pointer, prefetch, trailing_zeros
 
 LISTED = -1  # the event has a list: lists.py
 
@@ -152,6 +153,28 @@ def find(  # noqa: C901, PLR0912, PLR0915 - the hot loop stands in one piece
     if listed:
         return np.int64(LISTED), np.int64(0)
     return np.int64(n), np.int64(n_queued)
+
+
+@kernel
+def find_alone(
+    spaces: Ints, where: Longs, dim_bits: int, n_masked: int
+) -> tuple[np.int64, np.int64]:
+    """`find` for an event by itself; `where` has the addresses of all arrays that it takes."""
+    return find(  # type: ignore[no-any-return]
+        spaces,
+        0,
+        len(spaces),
+        carray(pointer(where[0]), (where[1],), np.uint64),
+        carray(pointer(where[2]), (where[3],), np.uint64),
+        carray(pointer(where[4]), (where[5],), np.uint64),
+        dim_bits,
+        n_masked,
+        carray(pointer(where[6]), (where[7],), np.uint8),
+        carray(pointer(where[8]), (where[9],), np.uint32),
+        carray(pointer(where[10]), (where[11],), np.uint64),
+        carray(pointer(where[12]), (where[13],), np.uint64),
+        carray(pointer(where[14]), (where[15],), np.int32),
+    )
 
 
 @inlined

@@ -1,4 +1,4 @@
-"""Two machine instructions that Numba has no name for."""
+"""What a machine can do and Numba has no name for: two instructions, and arrays by address."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
 
+from remuda.arrays import Longs
+
 
 def trailing_zeros(word: np.uint64) -> np.uint64:
     """How many zeros stand below the lowest one of `word`, which is not zero."""
@@ -19,6 +21,24 @@ def trailing_zeros(word: np.uint64) -> np.uint64:
 
 def prefetch(array: NDArray[Any], i: np.uint64) -> None:
     """Ask for the cache line of `array[i]`, which will be read soon."""
+
+
+def addresses(*arrays: NDArray[Any]) -> Longs:
+    """Where each array lies and how long it is, for `pointer`; whoever has it keeps the arrays.
+
+    A call from Python takes some 60 ns for each array that it hands over: this is but one.
+    """
+    return np.array([one for array in arrays for one in (array.ctypes.data, len(array))], np.int64)
+
+
+def _pointer(_typing: Any, address: Any) -> Any:
+    def write(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], cgutils.voidptr_t)
+
+    return types.voidptr(address), write
+
+
+pointer: Any = intrinsic(_pointer)  # an address as `carray` takes it
 
 
 @intrinsic
