@@ -270,3 +270,29 @@ def assert_same_as_scan(table: ClauseTable, events: EventBatch) -> Auto:
     singles = [auto.match_one(events.one(i).spaces) for i in range(len(events))]
     assert [sorted(rows.tolist()) for rows in singles] == expected
     return auto
+
+
+@pytest.mark.parametrize("n_values", [3, 12])
+def test_large_clusters_over_few_dimensions_have_runs(n_values: int) -> None:
+    """Many clauses share predicates: they are laid out by them, and found as `scan` finds them."""
+    rng = np.random.default_rng(n_values)
+    n, n_dims, n_asked = 60_000, 9, 4
+    dims = np.sort(np.argsort(rng.random((n, n_dims)))[:, :n_asked]).ravel().astype(np.int32)
+    lo = rng.integers(0, n_values, n * n_asked).astype(np.int32)
+    hi = np.minimum(lo + (rng.random(n * n_asked) < 0.2), n_values - 1).astype(np.int32)
+    starts = np.arange(n + 1) * n_asked
+    negated = rng.random(n * n_asked) < 0.05
+    table = intervals(n_values, starts, dims, lo, hi, negated=negated, n_dims=n_dims)
+    events = []
+    for i in range(60):
+        values = rng.random((n_dims, n_values)).argsort()[:, : 1 + (i % 6 == 0)]  # or lists of two
+        spaces = (table.space_starts[:-1, None] + 1 + values)[rng.random(n_dims) < 0.9]
+        events.append(np.sort(spaces.ravel()))
+    starts = starts_of([len(one) for one in events])
+    batch = EventBatch(starts, np.concatenate(events).astype(np.int32))
+    expected = rows_of(Scan.build(table).match(batch))
+    auto = Auto.build(table)
+    assert rows_of(auto.match(batch)) == expected
+    assert [sorted(auto.match(batch.one(i)).rows.tolist()) for i in range(60)] == expected
+    clusters = auto.places[:-2:2] >> np.uint64(32)
+    assert clusters.max() > 1024  # or there would be no runs

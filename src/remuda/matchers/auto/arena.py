@@ -25,10 +25,12 @@ from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, starts_of
 from remuda.encoding.table import ClauseTable
 from remuda.jit import inlined, kernel
 from remuda.matchers.auto.keys import Remainder
+from remuda.matchers.auto.runs import bring_together
 from remuda.matchers.auto.slices import (
     EVERY_ROW,
     FEWEST_CLAUSES,
     LARGEST_DOMAIN,
+    MOST_CLAUSES,
     WITH_RECORDS,
     best_cut,
     columns_of,
@@ -42,7 +44,7 @@ RECORDS, SLICES, PLAIN = 0, 1, 2
 _PART_WORDS = 1 << 25
 MOST_RECORDS = 1024
 _FARTHEST = 65_000  # a record's place in its chunk has 16 bits
-_SEGMENT = 4096  # larger clusters are sliced piecewise: the sorting is quadratic
+_SELECTIVE = 3  # such a predicate accepts at most one in so many spaces
 _ASKED = 64  # clauses whose predicates are read ahead together
 _MOST_PREDICATES = 16_000  # a record's numbers of words have 16 bits
 HAS_TAIL = np.uint64(1 << 31)
@@ -76,6 +78,7 @@ def lay_out(table: ClauseTable, clusters: Ragged, rest: Remainder, words: Words)
     record_of = np.zeros(table.n_clauses, np.uint32)
     sizes = (np.diff(table.space_starts) - 1).astype(np.int32)
     item_dims = predicates.dim[clauses.items]
+    selective = predicates.n_accepted * _SELECTIVE <= sizes[predicates.dim]
     entries = clusters.items.copy()
     parts, base, first = [words.spilled], len(words.spilled), 0
     part = np.empty(0, np.uint64)
@@ -88,7 +91,7 @@ def lay_out(table: ClauseTable, clusters: Ragged, rest: Remainder, words: Words)
         end = _write_clusters(
             part, base, first, last, directory, tally, record_of, clusters.starts, entries, lengths,
             *clauses, rest.signatures, words.mask_starts, words.masks, words.tail_starts,
-            words.tails, item_dims, predicates.on_missing, predicates.every,
+            words.tails, item_dims, selective, predicates.on_missing, predicates.every,
             predicates.span_starts, predicates.span_lo, predicates.span_hi, table.space_starts,
             sizes, words.bytes.wide, words.bytes.n_masked,
         )  # fmt: skip
@@ -161,6 +164,7 @@ def _write_clusters(
     tail_starts: Longs,
     tails: U64,
     item_dims: Ints,
+    selective: Bools,
     on_missing: Bools,
     every: Bools,
     span_starts: Ints,
@@ -174,6 +178,11 @@ def _write_clusters(
     octets = arena.view(np.uint8)
     quarters, halves = arena.view(np.uint16), arena.view(np.uint32)
     counts = np.zeros(len(sizes), np.int32)
+    uses = np.zeros(len(on_missing), np.int32)
+    largest = 0
+    for cluster in range(first, last):
+        largest = max(largest, cluster_starts[cluster + 1] - cluster_starts[cluster])
+    stops = np.empty(largest, np.int64)
     together, listed = np.zeros(len(sizes), np.int32), np.zeros(len(sizes), np.int32)
     rows = np.zeros((LARGEST_DOMAIN + 1) * 4, np.uint64)
     at = np.int64(0)
@@ -185,18 +194,27 @@ def _write_clusters(
         n_plain = _plain_first(entries, begin, end, clause_starts)
         at = _write_plain(arena, halves, at, entries, begin, begin + n_plain, tally)
         begin += n_plain
-        if end - begin > _SEGMENT:
-            _group(entries, begin, end, clause_starts, item_dims, counts)
-        while begin < end:
-            stop = min(begin + _SEGMENT, end)
+        n_stops, n_shared = bring_together(
+            entries, begin, end, clause_starts, items, item_dims, selective, counts, uses, stops
+        )
+        for r in range(n_stops):
+            stop, share = stops[r], r < n_shared
             _ask_for(entries, begin, stop, clause_starts, item_dims, signatures, record_of)
             while stop - begin >= FEWEST_CLAUSES:
-                sort_similar(
-                    entries, begin, stop, clause_starts, item_dims, counts, together, listed
+                most = min(stop - begin, MOST_CLAUSES) if share else stop - begin
+                if not share:
+                    sort_similar(
+                        entries, begin, stop, clause_starts, item_dims, counts, together, listed
+                    )
+                n = best_cut(
+                    entries, begin, begin + most, clause_starts, item_dims, sizes, counts, listed
                 )
-                n = best_cut(entries, begin, stop, clause_starts, item_dims, sizes, counts, listed)
+                if n == 0 and share:
+                    share = False
+                    continue
                 if n == 0:
                     break
+                n = most if share else n
                 after = _write_slices(
                     arena, octets, quarters, halves, at, entries, begin, n, lengths,
                     clause_starts, items, mask_starts, masks, tail_starts, tails, item_dims,
@@ -274,33 +292,6 @@ def _plain_first(entries: Ints, begin: int, end: int, clause_starts: Longs) -> i
             entries[begin + n] = clause
             n += 1
     return n
-
-
-@kernel
-def _group(
-    entries: Ints, begin: int, end: int, clause_starts: Longs, item_dims: Ints, counts: Ints
-) -> None:
-    """Bring entries together whose most widespread dimension is the same."""
-    for e in range(begin, end):
-        for i in range(clause_starts[entries[e]], clause_starts[entries[e] + 1]):
-            counts[item_dims[i]] += 1
-    groups = np.empty(end - begin, np.int32)
-    cursors = np.zeros(len(counts) + 1, np.int64)
-    for e in range(begin, end):
-        first, last = clause_starts[entries[e]], clause_starts[entries[e] + 1]
-        group = item_dims[first]
-        for i in range(first, last):
-            if counts[item_dims[i]] > counts[group]:
-                group = item_dims[i]
-        groups[e - begin] = group
-        cursors[group + 1] += 1
-    for dim in range(len(counts)):
-        cursors[dim + 1] += cursors[dim]
-        counts[dim] = 0
-    unsorted = entries[begin:end].copy()
-    for j in range(end - begin):
-        entries[begin + cursors[groups[j]]] = unsorted[j]
-        cursors[groups[j]] += 1
 
 
 @kernel
