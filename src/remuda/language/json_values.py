@@ -50,9 +50,14 @@ def value_of(written: Any) -> Any:
     return written.value() if type(written) is Typed else written
 
 
+def is_simple(value: Any) -> bool:
+    """Whether it is one of the most, which JSON has as they are."""
+    return type(value) is str or (type(value) is int and -_LONG < value < _LONG)
+
+
 def is_plain(value: Any) -> bool:
     """Whether JSON has the value, and all values inside it."""
-    if type(value) is str:
+    if is_simple(value):
         return True
     if isinstance(value, list | tuple):
         return all(map(is_plain, value))
@@ -63,6 +68,8 @@ def is_plain(value: Any) -> bool:
 
 def plain(value: Any) -> Any:
     """The JSON of a value that is plain."""
+    if is_simple(value):
+        return value
     if isinstance(value, list | tuple):
         return [plain(part) for part in value]
     if isinstance(value, Mapping):
@@ -72,6 +79,8 @@ def plain(value: Any) -> Any:
 
 def typed(value: Any) -> Any:
     """The JSON of any value: plain scalars as they are, all others under their type."""
+    if is_simple(value):
+        return value
     if isinstance(value, list | tuple):
         return {"list": [typed(part) for part in value]}
     if isinstance(value, Mapping):
@@ -80,8 +89,6 @@ def typed(value: Any) -> Any:
 
 
 def _scalar(value: Any) -> Any:
-    if type(value) is str or (type(value) is int and -_LONG < value < _LONG):
-        return value  # most of them
     match tidy(value):
         case None | str() | bool() as same:
             return same

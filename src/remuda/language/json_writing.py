@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from remuda.errors import InvalidCriterion
-from remuda.language.json_values import is_plain, plain, typed
+from remuda.language.json_values import is_plain, is_simple, plain, typed
 from remuda.logic.normal import nnf
 from remuda.model.conditions import (
     Condition,
@@ -161,7 +161,7 @@ def _detail(condition: Condition) -> Json:
 
 
 def _operands(values: tuple[Any, ...]) -> Json:
-    if all(type(value) is str for value in values):
+    if all(map(is_simple, values)):
         return {"values": list(values)}
     lacking = [typed(value) for value in values if not is_plain(value)]
     found: Json = {"values": [plain(value) for value in values if is_plain(value)]}
@@ -208,4 +208,6 @@ def _value_weight(value: Any, weight: float) -> Json:
 
 def _weight(weight: float) -> float:
     """An integer where it is one, as Mustang's weights are."""
+    if weight == 1.0:
+        return 1
     return int(weight) if weight.is_integer() and abs(weight) < 2**53 else weight
