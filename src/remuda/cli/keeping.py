@@ -17,7 +17,7 @@ def stats(
     version: options.Version = None,
     as_json: Annotated[bool, typer.Option("--json", help="As one JSON object.")] = False,
 ) -> None:
-    """Show the sizes of an index."""
+    """Show the sizes of an index, and how its segments are laid out."""
     from remuda.index.index import load
     from remuda.index.storage import read_version
 
