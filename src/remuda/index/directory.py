@@ -8,6 +8,7 @@ import os
 import shutil
 import zlib
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -128,6 +129,15 @@ def point(path: Path, to: str) -> None:
         sync(path.parent)
     except OSError as error:
         raise _storage(path, error) from None
+
+
+def make(directory: Path) -> None:
+    """Make the directory and those above it where they are missing, all under durable names."""
+    missing = [one for one in (directory, *directory.parents) if not one.exists()]
+    for one in reversed(missing):
+        one.mkdir(exist_ok=True)
+        with suppress(PermissionError):  # whoever may write there need not be allowed to read
+            sync(one.parent)
 
 
 def sync(directory: Path) -> None:

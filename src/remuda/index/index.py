@@ -25,6 +25,7 @@ from remuda.encoding.encoder import Encoder
 from remuda.encoding.table import EventBatch
 from remuda.errors import CriterionNotFound, DuplicateCriterion, StorageError
 from remuda.index import storage
+from remuda.index.forking import in_child
 from remuda.index.found import Found
 from remuda.index.matches import Match, Matches
 from remuda.index.merging import merged, worth_merging
@@ -65,8 +66,8 @@ class Index:
         self.scalars = frozenset(map(Attribute.parse, scalars))
         self._state = State()
         self._published: Published | None = None
-        self._writing = threading.RLock()
-        self._merging: threading.Thread | None = None
+        self._alone()
+        in_child(self, Index._alone)
 
     @classmethod
     def build(
@@ -304,6 +305,11 @@ class Index:
             state = self._state
             parts = (merged(self._parts(state), self.matcher),) if len(state) else ()
             self._state = replace(state, parts=parts, tail=())
+
+    def _alone(self) -> None:
+        """No other thread changes the index, or merges."""
+        self._writing = threading.RLock()
+        self._merging: threading.Thread | None = None
 
     def _follow(self, state: State) -> None:
         """Put a new state in the place of the old; the writer's lock is held."""

@@ -14,6 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Ints, Longs, frozen, starts_of
+from remuda.index.forking import in_child
 from remuda.index.gathered import Gathered
 from remuda.jit import kernel
 from remuda.language.criterion import FOREVER, Criterion
@@ -41,8 +42,9 @@ class StoredCriteria(Sequence[Criterion]):
     def __init__(self, data: memoryview, n: int) -> None:
         self._file = pa.ipc.open_file(pa.py_buffer(data))
         self._n = n
-        self._reading = threading.Lock()
         self._last: tuple[int, Any] = (-1, None)
+        self._unlock()
+        in_child(self, StoredCriteria._unlock)
 
     def __len__(self) -> int:
         return self._n
@@ -56,6 +58,9 @@ class StoredCriteria(Sequence[Criterion]):
     def __iter__(self) -> Iterator[Criterion]:
         for number in range(self._file.num_record_batches):
             yield from map(Criterion.from_json, self._batch(number).to_pylist())
+
+    def _unlock(self) -> None:
+        self._reading = threading.Lock()
 
     def _batch(self, number: int) -> Any:
         with self._reading:

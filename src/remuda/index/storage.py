@@ -67,15 +67,11 @@ class Version(NamedTuple):
 
 def save(state: State, facts: dict[str, Any], path: Path) -> str:
     """Write a new version of the index, and only the segments that are not there yet."""
-    lock = Lock(path)
-    lock.acquire(wait=_PATIENCE)
-    try:
+    with Lock(path, _PATIENCE):
         entries = [
             Entry(write_segment(part, facts["matcher"], path), part.alive) for part in state.parts
         ]
         return publish(path, entries, facts, state.next_order)
-    finally:
-        lock.release()
 
 
 def publish(path: Path, entries: Sequence[Entry], facts: dict[str, Any], next_order: int) -> str:
