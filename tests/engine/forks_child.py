@@ -138,6 +138,7 @@ def forked(engine: Engine, memory: Engine, index: rm.Index, *, lingers: bool) ->
         os.close(into)
         faulthandler.dump_traceback_later(PATIENCE, exit=True)
         code = 0 if tried(engine, memory, index) else 2
+        faulthandler.cancel_dump_traceback_later()
         if lingers:
             os.read(out, 1)
     finally:

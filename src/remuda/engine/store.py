@@ -64,7 +64,7 @@ class Store:
             self.log = Log(self.home.log, found.end)
             self._saved_until = -1 if found.changed else self.log.end
         except BaseException:
-            self._lock.close()
+            self._lock.release()
             raise
 
     def current(self) -> bool:
@@ -120,7 +120,7 @@ class Store:
     def close(self) -> None:
         """Stop writing and let others write."""
         self.log.close()
-        self._lock.close()
+        self._lock.release()
 
     def set_aside(self, found: Iterable[SetAside]) -> None:
         """Write down what could not be applied, before the log forgets it."""

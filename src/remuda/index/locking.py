@@ -8,7 +8,7 @@ from contextlib import suppress
 from io import FileIO
 from pathlib import Path
 
-from filelock import lock_descriptor
+from filelock import lock_descriptor, unlock_descriptor
 
 from remuda.errors import StorageError
 from remuda.index.directory import make
@@ -40,7 +40,9 @@ class Lock(FileIO):
             raise
 
     def release(self) -> None:
-        """Give the lock back."""
+        """Give the lock back, even if a process that was forked just now has not closed it yet."""
+        if not self.closed:
+            unlock_descriptor(self.fileno())
         self.close()
 
     def _take(self, path: Path, give_up: float) -> None:

@@ -32,7 +32,7 @@ from remuda.language import json
 from remuda.matchers.contract import cnf_matcher, conjunction_matcher
 
 _CURRENT = "CURRENT"
-_PATIENCE = 30.0  # seconds that a save waits for another one
+_PATIENCE = 30.0  # seconds that a writer waits for another one
 
 
 class _Places(NamedTuple):
@@ -134,7 +134,7 @@ def prune(path: Path, keep: int = 1) -> list[str]:
 
     Who has an old version open keeps its pages; who opens one by name meanwhile may fail.
     """
-    with Lock(path):
+    with Lock(path, _PATIENCE):
         return _pruned(path, keep)
 
 
