@@ -16,7 +16,7 @@ from remuda import And, Criterion, Index, Or, attr, parse
 from remuda.engine import ratifying
 from remuda.engine.ratifying import ratify
 from remuda.engine.reducing import smallest
-from remuda.matchers.contract import Hits
+from remuda.matchers.contract import Features, Hits
 from strategies import NOW, count, expressions
 
 CRITERIA = [
@@ -42,6 +42,8 @@ def planted(index: Index, **changes) -> Index:
 
 class Wrapped:
     """A matcher whose hits are tampered with."""
+
+    features = Features(layout=0)
 
     def __init__(self, matcher, tamper) -> None:
         self.matcher, self.tamper = matcher, tamper
