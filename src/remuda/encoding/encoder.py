@@ -19,7 +19,7 @@ from remuda.encoding.spaces import ValueSpaces, VersionSpaces
 from remuda.encoding.table import EventBatch
 from remuda.model.attributes import Attribute, Digits
 from remuda.model.calendars import Extract
-from remuda.model.conditions import Contains, Like, Matches, Related, Suffix
+from remuda.model.conditions import Contains, Like, Matches, Related, Suffix, Version
 from remuda.model.operations import DateTime, Operation
 from remuda.model.patterns import PatternSet, literal_regex
 
@@ -35,6 +35,7 @@ class ChainEncoder:
     patterns: list[str] = field(default_factory=list)
     pattern_spaces: list[int] = field(default_factory=list)  # the "yes" of each
     sets: SetIndex = field(default_factory=SetIndex)
+    tests: list[tuple[Version, int]] = field(default_factory=list)  # each with its "yes"
     _pattern_set: PatternSet | None = None
 
     @property
@@ -61,6 +62,8 @@ class ChainEncoder:
                 self._pattern_set = PatternSet(self.patterns)
             matching = self._pattern_set.matching(value)
             found += [self.pattern_spaces[position] for position in matching]
+        if self.tests:
+            found += [space for condition, space in self.tests if condition.accepts(value)]
         return found
 
 
@@ -163,6 +166,9 @@ def _enter(
     elif dimension.view is View.SET:
         assert isinstance(dimension.condition, Related)
         chain.sets.add(dimension.condition, start + YES)
+    elif dimension.view is View.TEST:
+        assert isinstance(dimension.condition, Version)
+        chain.tests.append((dimension.condition, start + YES))
     else:
         chain.patterns.append(_whole_pattern(dimension.condition))
         chain.pattern_spaces.append(start + YES)
