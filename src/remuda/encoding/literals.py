@@ -143,6 +143,11 @@ class Vocabulary:
         """The attributes of the dimensions, each once."""
         return tuple(dict.fromkeys(dimension.attribute for dimension in self.dimensions))
 
+    @cached_property
+    def positions(self) -> dict[Attribute, int]:
+        """The place of each attribute among them."""
+        return {attribute: i for i, attribute in enumerate(self.attributes)}
+
     @classmethod
     def of(cls, pool: LiteralPool) -> Vocabulary:
         dimensions, dims = _by_attribute(pool)
