@@ -20,6 +20,7 @@ from remuda.model.values import key
 T = TypeVar("T")
 
 _DEEP = 32  # levels that `fold` recurses into
+MAX_WEIGHT = 1e100  # of a predicate or an event: no sum of products overflows, so scores are finite
 
 
 class Polarity(StrEnum):
@@ -163,7 +164,7 @@ class Predicate(Expression):
     def __post_init__(self) -> None:
         if self.polarity is Polarity.STRONGLY_EXCLUDED and type(self.condition) in TWO_VALUED:
             object.__setattr__(self, "polarity", Polarity.EXCLUDED)
-        if type(self.own_weight) is not float or not math.isfinite(self.own_weight):
+        if type(self.own_weight) is not float or not abs(self.own_weight) <= MAX_WEIGHT:
             object.__setattr__(self, "own_weight", _weight(self.own_weight))
         if self.value_weights:
             self._check_value_weights()
@@ -363,6 +364,8 @@ def _weight(weight: Any) -> float:
         number = float(weight)
     except (TypeError, ValueError, OverflowError):
         number = math.nan
-    if not math.isfinite(number) or isinstance(weight, str | bool):
-        raise InvalidCriterion(f"a weight is a finite number, not {weight!r}")
+    if not abs(number) <= MAX_WEIGHT or isinstance(weight, str | bool):
+        raise InvalidCriterion(
+            f"a weight is a finite number within ±{MAX_WEIGHT:g}, not {weight!r}"
+        )
     return number
