@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -24,6 +26,7 @@ from remuda.model.operations import DateTime, Operation
 from remuda.model.patterns import PatternSet, literal_regex
 
 _REMEMBERED = 1 << 16  # values an attribute; beyond that its memory starts anew
+_SCALARS = frozenset({str, int, float, bool, Decimal, datetime, date, type(None)})
 
 
 @dataclass(slots=True)
@@ -86,13 +89,15 @@ class AttributeEncoder:
         key: Any
         if kind is str or kind is int:
             key = raw
-        elif kind is list:
-            key = (list, *map(type, raw), *raw)  # 1, 1.0 and True are three; [1.0] is another
-        else:
+        elif kind is list and _SCALARS.issuperset(kinds := tuple(map(type, raw))):
+            key = (list, *kinds, *raw)  # 1, 1.0 and True are three; [1.0] is another
+        elif kind in _SCALARS:
             key = kind, raw
+        else:  # what may equal another thing, as (1, True) does (1, 1)
+            return _along(self.timeless, raw, now)
         try:
             found = self._memory.get(key)
-        except TypeError:  # an object, or one inside a list
+        except TypeError:  # a signalling NaN
             return _along(self.timeless, raw, now)
         if found is None:
             if len(self._memory) >= _REMEMBERED:

@@ -22,6 +22,7 @@ T = TypeVar("T")
 MAX_LEVELS = 256  # of And, Or and Not in what is indexed: far below what a stack of Python holds
 MAX_PARTS = 100_000  # of what is indexed, which an event may have to be tried against one by one
 _DEEP = 32  # levels that `fold` recurses into
+MAX_WEIGHT = 1e100  # of a predicate or an event: no sum of products overflows, so scores are finite
 
 
 class Polarity(StrEnum):
@@ -165,7 +166,7 @@ class Predicate(Expression):
     def __post_init__(self) -> None:
         if self.polarity is Polarity.STRONGLY_EXCLUDED and type(self.condition) in TWO_VALUED:
             object.__setattr__(self, "polarity", Polarity.EXCLUDED)
-        if type(self.own_weight) is not float or not math.isfinite(self.own_weight):
+        if type(self.own_weight) is not float or not abs(self.own_weight) <= MAX_WEIGHT:
             object.__setattr__(self, "own_weight", _weight(self.own_weight))
         if self.value_weights:
             self._check_value_weights()
@@ -377,6 +378,8 @@ def _weight(weight: Any) -> float:
         number = float(weight)
     except (TypeError, ValueError, OverflowError):
         number = math.nan
-    if not math.isfinite(number) or isinstance(weight, str | bool):
-        raise InvalidCriterion(f"a weight is a finite number, not {weight!r}")
+    if not abs(number) <= MAX_WEIGHT or isinstance(weight, str | bool):
+        raise InvalidCriterion(
+            f"a weight is a finite number within ±{MAX_WEIGHT:g}, not {weight!r}"
+        )
     return number
