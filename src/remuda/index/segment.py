@@ -42,6 +42,7 @@ class Lazy:
     read: Callable[[], Vocabulary]
     _encoder: Encoder | None = None
     _vocabulary: Vocabulary | None = None
+    _ones: Floats | None = None
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -54,6 +55,18 @@ class Lazy:
         if self._encoder is None:  # two threads may both make one: they are the same
             self._encoder = Encoder(self.vocabulary)
         return self._encoder
+
+    def weights(self, given: Mapping[Attribute, float]) -> Floats:
+        """The weight of each attribute: 1 where none is given."""
+        if self._ones is None:
+            self._ones = frozen(np.ones(len(self.vocabulary.attributes), np.float64))
+        if not given:
+            return self._ones
+        weights, positions = self._ones.copy(), self.vocabulary.positions
+        for attribute, weight in given.items():
+            if attribute in positions:
+                weights[positions[attribute]] = weight
+        return frozen(weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,15 +231,11 @@ class Segment:
         found = Found(hits.starts, hits.rows, self.scores(events, hits, weights))
         return found.best(n, ranks[found.rows])
 
-    def _attribute_weights(self, weights: Mapping[Attribute, float]) -> Floats:
-        attributes = self.words.vocabulary.attributes
-        return np.array([weights.get(attribute, 1.0) for attribute in attributes], np.float64)
-
     def scores(self, events: EventBatch, found: Hits, weights: Mapping[Attribute, float]) -> Floats:
         """The score of each criterion that was found, in the order of `found.rows`."""
         scores: Floats = _scores(
             found.starts, found.rows, events.starts, events.spaces, self.dim_of_space,
-            self.plan.conjunctions.n_dims, self._attribute_weights(weights),
+            self.plan.conjunctions.n_dims, self.words.weights(weights),
             *self.plan.programs, *self.plan.conjunctions.predicates,
         )  # fmt: skip
         return scores
