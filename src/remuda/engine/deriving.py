@@ -16,7 +16,8 @@ from typing import Any
 from remuda.engine.placing import collects, event_of
 from remuda.engine.samples import STRANGE, around
 from remuda.engine.undoing import raw_values
-from remuda.index.index import Index, Now
+from remuda.index.index import Index
+from remuda.index.question import Now
 from remuda.language.criterion import Criterion
 from remuda.logic.implication import contradict, plain
 from remuda.logic.normal import Clause, dnf, dnf_size, flat, same_test

@@ -14,7 +14,8 @@ import pyarrow as pa
 
 from remuda.arrays import Bools, Longs
 from remuda.engine.deriving import clauses_of, drawn, draws, probes
-from remuda.index.index import Index, Now
+from remuda.index.index import Index
+from remuda.index.question import Now
 from remuda.language.criterion import Criterion
 from remuda.model.expressions import clock
 

@@ -6,19 +6,21 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol, Self
 
-from remuda.arrays import Ints, Longs
+from remuda.arrays import Floats, Ints, Longs
 from remuda.encoding.table import ClauseTable, CnfTable, EventBatch
 
 
 class Hits(NamedTuple):
     """The rows that each event satisfies, each once, in any order: a ragged array.
 
-    `candidates` is how many rows were looked at one by one to find them.
+    `candidates` is how many rows were looked at one by one to find them; `scores`, where they were
+    asked for, are those of the rows, best first.
     """
 
     starts: Longs
     rows: Ints
     candidates: int
+    scores: Floats | None = None
 
 
 class Matcher(Protocol):
