@@ -11,9 +11,8 @@ import numpy as np
 
 from remuda.arrays import Bools, Floats, Ints, Longs, starts_of
 from remuda.encoding.plan import Plan
-from remuda.index.found import Found
 from remuda.jit import kernel
-from remuda.matchers.contract import Ranked
+from remuda.matchers.contract import Hits, Ranked
 
 _SLACK = 1e-9  # sums in another order differ by less
 
@@ -40,7 +39,7 @@ def bounds(plan: Plan) -> Floats | None:
     return found if known else None
 
 
-def settled(ranked: Ranked, n_asked: int, best: Found, n: int) -> Bools:
+def settled(ranked: Ranked, n_asked: int, best: Hits, n: int) -> Bools:
     """Whether the best of each event are the best of all, so many clauses having been asked for."""
     assert best.scores is not None
     cut = _last(ranked.starts, ranked.scores, n_asked)

@@ -13,7 +13,7 @@ from remuda.encoding.encoder import Encoder
 from remuda.encoding.literals import Vocabulary
 from remuda.encoding.plan import Plan, plan
 from remuda.encoding.table import EventBatch
-from remuda.index.found import Found, only
+from remuda.index.hits import best, joined, of_event, only, side_by_side
 from remuda.index.owners import Owners, Owning
 from remuda.index.ranking import bounds, settled
 from remuda.jit import kernel
@@ -128,12 +128,10 @@ class Segment:
     def match(self, events: EventBatch) -> Hits:
         """The criteria that each event satisfies, each once, in any order."""
         owners, cnf_owners, _ = self._owning.of(self.plan)
-        found = self._owned(self.matcher.match(events), owners, events)
+        hits = self._owned(self.matcher.match(events), owners, events)
         if self.plan.cnf.n_rows == 0:
-            return found
-        more = self._owned(self.cnf.match(events), cnf_owners, events)
-        both = Found.side_by_side([Found.of(found), Found.of(more)], len(events))
-        return Hits(both.starts, both.rows, found.candidates + more.candidates)
+            return hits
+        return side_by_side([hits, self._owned(self.cnf.match(events), cnf_owners, events)])
 
     @property
     def adds_up(self) -> bool:
@@ -181,23 +179,24 @@ class Segment:
 
     def best(
         self, events: EventBatch, n: int, weights: Mapping[Attribute, float], ranks: Ints
-    ) -> Found:
+    ) -> Hits:
         """The n best criteria of each event, best first, ties by their ranks."""
         matcher = self.matcher
         if not ranking(matcher) or n == 0 or min(weights.values(), default=0.0) < 0:
             return self._best_of(self.match(events), events, n, weights, ranks)
-        found, sure = self._best_by_bounds(matcher, events, n, weights, ranks)
+        hits, sure = self._best_by_bounds(matcher, events, n, weights, ranks)
         if sure.all():
-            return found
+            return hits
         if sure.mean() < 0.5:  # many are equally good: all must be looked at
             return self._best_of(self.match(events), events, n, weights, ranks)
         pieces = []
         for i in range(len(events)):
-            one = events.one(i)
-            pieces.append(
-                found.one(i) if sure[i] else self._best_of(self.match(one), one, n, weights, ranks)
-            )
-        return Found.joined(pieces)
+            if sure[i]:
+                pieces.append(of_event(hits, i))
+            else:
+                event = events.one(i)
+                pieces.append(self._best_of(self.match(event), event, n, weights, ranks))
+        return joined(pieces)
 
     def _best_by_bounds(
         self,
@@ -206,7 +205,7 @@ class Segment:
         n: int,
         weights: Mapping[Attribute, float],
         ranks: Ints,
-    ) -> tuple[Found, Bools]:
+    ) -> tuple[Hits, Bools]:
         """The same from the best clauses, and for which events that is sure."""
         of_space = None
         if weights:
@@ -217,8 +216,8 @@ class Segment:
         ranked = matcher.top(events, n_asked, of_space)
         hits = Hits(ranked.starts, ranked.rows, ranked.candidates)
         hits = self._owned(hits, self._owning.of(self.plan)[0], events)
-        found = self._best_of(hits, events, n, weights, ranks)
-        return found, settled(ranked, n_asked, found, n)
+        hits = self._best_of(hits, events, n, weights, ranks)
+        return hits, settled(ranked, n_asked, hits, n)
 
     def _best_of(
         self,
@@ -227,9 +226,8 @@ class Segment:
         n: int,
         weights: Mapping[Attribute, float],
         ranks: Ints,
-    ) -> Found:
-        found = Found(hits.starts, hits.rows, self.scores(events, hits, weights))
-        return found.best(n, ranks[found.rows])
+    ) -> Hits:
+        return best(hits, self.scores(events, hits, weights), n, ranks[hits.rows])
 
     def scores(self, events: EventBatch, found: Hits, weights: Mapping[Attribute, float]) -> Floats:
         """The score of each criterion that was found, in the order of `found.rows`."""

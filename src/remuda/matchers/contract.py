@@ -19,13 +19,15 @@ from remuda.encoding.table import ClauseTable, CnfTable, EventBatch
 class Hits(NamedTuple):
     """The rows that each event satisfies, each once, in any order: a ragged array.
 
-    `candidates` is how many rows were looked at one by one to find them. A row that is listed
-    twice becomes a criterion that is found twice, and counted twice.
+    `candidates` is how many rows were looked at one by one to find them; `scores`, where they were
+    asked for, are those of the rows, best first. A row that is listed twice becomes a criterion
+    that is found twice, and counted twice.
     """
 
     starts: Longs
     rows: Ints
     candidates: int
+    scores: Floats | None = None
 
 
 class Ranked(NamedTuple):

@@ -12,7 +12,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from remuda.index.index import Index, Now
+from remuda.index.index import Index
+from remuda.index.question import Now
 from remuda.language.criterion import Criterion
 from remuda.model.explanations import Explanation
 from remuda.model.expressions import clock

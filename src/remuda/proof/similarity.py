@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 
 from remuda.arrays import Bools, Longs
-from remuda.index.index import Index, Now
+from remuda.index.index import Index
+from remuda.index.question import Now
 from remuda.language.criterion import Criterion
 from remuda.model.expressions import clock
 from remuda.proof.deriving import clauses_of, drawn, draws, probes
