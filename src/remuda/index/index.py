@@ -420,7 +420,7 @@ def _table(events: Any) -> Any:
     if isinstance(events, pa.Table | pa.RecordBatch):
         return events
     if hasattr(events, "__arrow_c_stream__"):  # pandas, Polars and others
-        return pa.table(events)
+        return arrow.table_of(events)
     if isinstance(events, Sequence) and not isinstance(events, str | bytes):
         return None
     raise TypeError(f"events are a list, an Arrow table or a data frame, not {type(events)}")
