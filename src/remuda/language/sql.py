@@ -227,8 +227,6 @@ def _literal(value: Any) -> Literal:
     if isinstance(plain, bool):
         return _Type.BOOLEAN, str(plain).upper()
     if isinstance(plain, date):
-        if getattr(plain, "nanosecond", 0):
-            raise _Unsaid("Spark's timestamps are no finer than microseconds")
         kind = _Type.TIMESTAMP if isinstance(plain, datetime) else _Type.DATE
         return kind, moment(plain)
     found = number(plain)
