@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from remuda.errors import StorageError
-from remuda.index.directory import make
+from remuda.index.directory import make_directory
 
 FORMAT = 1
 _MARK = b"\xff\xfeRM"  # 0xff is in no UTF-8, so no body contains it
@@ -164,7 +164,7 @@ class Log:
         os.close(old)
 
     def _open(self) -> int:
-        make(self.directory)
+        make_directory(self.directory)
         for stray in self.directory.glob(".*.log"):
             stray.unlink()
         bases = _bases(self.directory)

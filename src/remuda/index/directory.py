@@ -131,7 +131,7 @@ def point(path: Path, to: str) -> None:
         raise _storage(path, error) from None
 
 
-def make(directory: Path) -> None:
+def make_directory(directory: Path) -> None:
     """Make the directory and those above it where they are missing, all under durable names."""
     missing = [one for one in (directory, *directory.parents) if not one.exists()]
     for one in reversed(missing):

@@ -11,7 +11,7 @@ from pathlib import Path
 from filelock import lock_descriptor, unlock_descriptor
 
 from remuda.errors import StorageError
-from remuda.index.directory import make
+from remuda.index.directory import make_directory
 from remuda.index.forking import in_child
 
 _PAUSE = 0.01  # seconds between two tries
@@ -29,7 +29,7 @@ class Lock(FileIO):
         """Take the lock, waiting so many seconds for another that has it."""
         path = directory / "LOCK"
         try:
-            make(directory)
+            make_directory(directory)
             super().__init__(path, "r+", opener=_open)
             in_child(self, Lock.close)
             self._take(path, time.monotonic() + wait)
