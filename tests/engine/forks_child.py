@@ -119,23 +119,25 @@ def forks(path: Path, seed: str, n: int) -> None:
         else:
             engine._store.close()  # as a kill does
         opened(path, rng).close()  # though a child may live
-        for pid, pipe in children:
-            os.close(pipe)
+        for pid, out, into in children:
+            os.write(into, b".")  # that it is closed would not show: others have it, too
             if os.waitpid(pid, 0)[1] != 0:
                 print("CHILD hung or failed", flush=True)
+            os.close(out)
+            os.close(into)
     told(writers, f"{n_forks} forks")
 
 
-def forked(engine: Engine, memory: Engine, index: rm.Index, *, lingers: bool) -> tuple[int, int]:
-    """A child that tries everything; it lives until its pipe is closed, if it lingers."""
+def forked(
+    engine: Engine, memory: Engine, index: rm.Index, *, lingers: bool
+) -> tuple[int, int, int]:
+    """A child that tries everything; it lives until it is told, if it lingers."""
     out, into = os.pipe()
     pid = os.fork()
     if pid:
-        os.close(out)
-        return pid, into
+        return pid, out, into
     code = 1
     try:
-        os.close(into)
         faulthandler.dump_traceback_later(PATIENCE, exit=True)
         code = 0 if tried(engine, memory, index) else 2
         faulthandler.cancel_dump_traceback_later()
