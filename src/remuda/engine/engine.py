@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from os import PathLike
-from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -37,6 +36,7 @@ from remuda.errors import (
     IndexNotFound,
     StorageError,
 )
+from remuda.index.files import local
 from remuda.index.index import Index, Now, Tags, Weights
 from remuda.index.matches import Match
 from remuda.index.nearest import Near
@@ -86,10 +86,10 @@ class Engine:
             if read_only:
                 raise ValueError("an engine in memory cannot be read-only: give a path")
         elif read_only:
-            self._home = Home(Path(path))
+            self._home = Home(local(path))
             self.refresh()
         else:
-            self._store = Store(Path(path))
+            self._store = Store(local(path))
             self._slots, self._next_index = self._store.slots, self._store.next_index
 
     def __len__(self) -> int:

@@ -76,21 +76,38 @@ class Segment:
         return cls._arranged(made, words, matcher, seen)
 
     @classmethod
-    def over(cls, made: Plan, vocabulary: Vocabulary, matcher: str) -> Segment:
-        """What is planned, arranged by the matcher of that name."""
-        return cls._arranged(made, Lazy(lambda: vocabulary), matcher, None)
+    def over(
+        cls,
+        made: Plan,
+        words: Lazy,
+        matcher: str,
+        stored: tuple[Matcher | None, CnfMatcher | None] = (None, None),
+        home: str | None = None,
+    ) -> Segment:
+        """What is planned, arranged by the matcher of that name, or as it was stored."""
+        return cls._arranged(made, words, matcher, None, stored, home)
 
     @classmethod
-    def _arranged(cls, made: Plan, words: Lazy, matcher: str, sample: EventBatch | None) -> Segment:
+    def _arranged(
+        cls,
+        made: Plan,
+        words: Lazy,
+        matcher: str,
+        sample: EventBatch | None,
+        stored: tuple[Matcher | None, CnfMatcher | None] = (None, None),
+        home: str | None = None,
+    ) -> Segment:
+        conjunctions, cnf = stored
         kind: Any = conjunction_matcher(matcher)
-        ranked = bounds(made) if hasattr(kind, "top") else None
+        ranked = bounds(made) if hasattr(kind, "top") and conjunctions is None else None
         given = [one for one in (ranked, sample) if one is not None]
         return cls(
             made,
-            kind.build(made.conjunctions, *given),
-            cnf_matcher(matcher).build(made.cnf),
+            conjunctions or kind.build(made.conjunctions, *given),
+            cnf or cnf_matcher(matcher).build(made.cnf),
             words,
             frozen(made.conjunctions.dim_of_space()),
+            home,
         )
 
     @property
