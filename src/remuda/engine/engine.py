@@ -9,7 +9,6 @@ from contextlib import ExitStack, contextmanager
 from copy import copy
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -37,6 +36,7 @@ from remuda.errors import (
     IndexNotFound,
     StorageError,
 )
+from remuda.index.files import local
 from remuda.index.index import Index
 from remuda.index.matches import Match, Matches
 from remuda.index.nearest import Near
@@ -88,10 +88,10 @@ class Engine:
             if read_only:
                 raise ValueError("an engine in memory cannot be read-only: give a path")
         elif read_only:
-            self._home = Home(Path(path))
+            self._home = Home(local(path))
             self.refresh()
         else:
-            self._store = Store(Path(path))
+            self._store = Store(local(path))
             self._slots, self._next_index = self._store.slots, self._store.next_index
 
     def __len__(self) -> int:

@@ -24,6 +24,7 @@ from remuda.encoding.events import Portion, Source
 from remuda.encoding.table import EventBatch
 from remuda.errors import CriterionNotFound, DuplicateCriterion, StorageError
 from remuda.index import storage
+from remuda.index.files import local
 from remuda.index.hits import best, joined, none, side_by_side
 from remuda.index.matches import Answer, Match, Matches
 from remuda.index.merging import merged, worth_merging
@@ -331,12 +332,13 @@ class Index:
 
     def save(self, path: str | PathLike[str]) -> str:
         """Write a new version into the directory; only what changed is written. Its name."""
+        home = local(path)
         with self._writing:
             self._state = replace(self._state, parts=self._parts(self._state), tail=Tail())
             state = self._state
         facts = {"matcher": self.matcher, "scalars": sorted(map(str, self.scalars))}
-        version = storage.save(state, facts, Path(path))
-        self._published = Published(Path(path), version, state)
+        version = storage.save(state, facts, home)
+        self._published = Published(home, version, state)
         return version
 
     @property
@@ -442,15 +444,18 @@ def load(
     *,
     version: str | None = None,
     segments: Collection[str] | None = None,
+    verify: bool = True,
 ) -> Index:
     """Open a saved index, by default its newest version; its arrays are memory-mapped.
 
-    With `segments`, only those are opened.
+    With `segments`, only those are opened. The structure of all arrays is checked always, the
+    checksums of their files unless `verify` is off.
     """
-    state, found = storage.load(Path(path), version, segments)
+    home = local(path)
+    state, found = storage.load(home, version, segments, verify=verify)
     index = Index(matcher=found.facts["matcher"], scalars=found.facts["scalars"])
     index._state = state
-    index._published = Published(Path(path), found.name, state)
+    index._published = Published(home, found.name, state)
     return index
 
 

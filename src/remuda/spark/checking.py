@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from os import PathLike
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from remuda.errors import RemudaError
+from remuda.index.files import local
 from remuda.index.index import Index
 from remuda.index.storage import current_version, read_version
 from remuda.language.criterion import Criterion
@@ -67,7 +67,7 @@ def ratify(
     each task.
     """
     began = time.monotonic()
-    path = Path(index).absolute()
+    path = local(index).absolute()
     trial = _Trial(str(path), version or current_version(path), full, seed, seconds, clock(now))
     told = read_version(path, trial.version)
     if events is None:
