@@ -25,8 +25,6 @@ from remuda.engine.changes import (
     several,
 )
 from remuda.engine.home import Home, Names
-from remuda.engine.ratifying import Ratification, ratify
-from remuda.engine.similarity import Similarity, similarity
 from remuda.engine.snapshots import Snapshot, snapshot
 from remuda.engine.store import Slot, Store, opened
 from remuda.errors import (
@@ -37,13 +35,15 @@ from remuda.errors import (
     StorageError,
 )
 from remuda.index.files import local
-from remuda.index.index import Index, Now, Tags, Weights
+from remuda.index.index import Index
 from remuda.index.matches import Match
 from remuda.index.nearest import Near
-from remuda.index.state import Asked
+from remuda.index.question import Now, Question, Tags, Weights
 from remuda.language import json
 from remuda.language.criterion import Criterion
 from remuda.model.explanations import Explanation
+from remuda.proof.ratifying import Ratification, ratify
+from remuda.proof.similarity import Similarity, similarity
 
 T = TypeVar("T")
 
@@ -155,11 +155,11 @@ class Engine:
 
     def scan(self, name: str, event: Any, *, tags: Tags = None, now: Now = None) -> list[str]:
         """What `search` finds, by plain evaluation of one criterion after the other."""
-        asked = Asked.of(now, tags)
+        question = Question.of(now, tags)
         return [
-            one.id
-            for one in self._slot(name).index
-            if asked.admits(one) and one.holds(event, now=asked.now)
+            criterion.id
+            for criterion in self._slot(name).index
+            if question.admits(criterion) and criterion.holds(event, now=question.now)
         ]
 
     def replace(self, old: str, new: str) -> None:

@@ -46,7 +46,7 @@ from remuda.model.expressions import And, Expression
 _CURRENT = "CURRENT"
 _PATIENCE = 30.0  # seconds that a save waits for another one
 _UNCHECKED = re.compile(rb"v\d{6,}\n")  # CURRENT as it was before it had a checksum
-_LAYOUTS = {"plan": 1, "roster": 1, "words": 1}  # a change of what their numbers mean is another
+_LAYOUTS = {"plan": 1, "roster": 1, "words": 2}  # a change of what their numbers mean is another
 _ANY = And()
 _log = logging.getLogger("remuda.index")
 
@@ -121,7 +121,7 @@ def layouts(matcher: str) -> dict[str, Any]:
 
 
 def _layout(kind: Any) -> int | None:
-    return getattr(kind, "layout", None)
+    return kind.features.layout if kind.features.maps else None
 
 
 def read_version(path: Path, version: str | None = None) -> Version:
@@ -154,7 +154,7 @@ def load(
             home = path / "segments" / entry["segment"]
             part = (known or {}).get(str(home.resolve())) or _load_segment(home, facts, verify)
             parts.append(replace(part, alive=alive(reading, entry, len(part.roster))))
-        state = State(tuple(parts), (), int(facts["next_order"]))
+        state = State(tuple(parts), next_order=int(facts["next_order"]))
         return state, Version(name, facts, facts["segments"])
 
 

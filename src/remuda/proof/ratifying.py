@@ -12,13 +12,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from remuda.engine.coverage import Coverage
-from remuda.engine.deriving import Probe, drawn, draws, probes
-from remuda.engine.reducing import smallest
-from remuda.index.index import Index, Now
+from remuda.index.index import Index
+from remuda.index.question import Now
 from remuda.language.criterion import Criterion
 from remuda.model.explanations import Explanation
 from remuda.model.expressions import clock
+from remuda.proof.coverage import Coverage
+from remuda.proof.deriving import Probe, drawn, draws, probes
+from remuda.proof.reducing import smallest
 
 Answer = bool | float | str | None  # it holds or not, its score, or the error that was raised
 
