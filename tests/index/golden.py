@@ -14,6 +14,7 @@ import shutil
 import sys
 import tempfile
 import zipfile
+import zlib
 from pathlib import Path
 
 import remuda as rm
@@ -76,6 +77,24 @@ def answers(index: rm.Index) -> list[object]:
         [index.match(event, tags={"red"}) for event in asked],
         [criterion.id for criterion in index],
     ]
+
+
+def rewrite(file: Path, data: bytes) -> None:
+    """Replace a file of a saved index, and forge the checksums that would tell."""
+    file.write_bytes(data)
+    if file.name == "CURRENT":
+        body = data.partition(b"\n")[2]
+        file.write_bytes(b"%08x\n" % zlib.crc32(body) + body)
+        return
+    manifest = file.with_name("manifest.json")
+    if not manifest.exists() or file.name == "manifest.json.crc":
+        return
+    if file != manifest:
+        said = json.loads(manifest.read_bytes())
+        said["files"][file.name] = {"size": len(data), "crc32": zlib.crc32(data)}
+        manifest.write_text(json.dumps(said))
+    crc32 = zlib.crc32(manifest.read_bytes())
+    file.with_name("manifest.json.crc").write_text(json.dumps({"crc32": crc32}))
 
 
 def write(archive: Path) -> None:

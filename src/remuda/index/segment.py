@@ -118,16 +118,9 @@ class Segment:
         home: str | None = None,
     ) -> Segment:
         conjunctions, cnf = stored
-        if conjunctions is None:
-            kind, options = conjunction_matcher(matcher), dict[str, Any]()
-            if kind.features.takes_weights:
-                options["weights"] = bounds(made)
-            if kind.features.takes_sample and sample is not None:
-                options["sample"] = sample(words.encoder)
-            conjunctions = kind.build(made.conjunctions, **options)
         return cls(
             made,
-            conjunctions,
+            conjunctions or _built(made, words, matcher, sample),
             cnf or cnf_matcher(matcher).build(made.cnf),
             words,
             frozen(made.conjunctions.dim_of_space()),
@@ -262,6 +255,18 @@ class Segment:
         kept = ~doubtful
         kept[doubtful] = ~np.isnan(self.scores(events, only(found, doubtful), {}))
         return only(found, kept)
+
+
+def _built(
+    made: Plan, words: Lazy, matcher: str, sample: Callable[[Encoder], EventBatch] | None
+) -> Matcher:
+    """The matcher of that name over the conjunctions, with what it takes beside them."""
+    kind, options = conjunction_matcher(matcher), dict[str, Any]()
+    if kind.features.takes_weights:
+        options["weights"] = bounds(made)
+    if kind.features.takes_sample and sample is not None:
+        options["sample"] = sample(words.encoder)
+    return kind.build(made.conjunctions, **options)
 
 
 @kernel

@@ -121,7 +121,7 @@ def layouts(matcher: str) -> dict[str, Any]:
 
 
 def _layout(kind: Any) -> int | None:
-    return kind.features.layout if hasattr(kind, "check") else None
+    return kind.features.layout if kind.features.maps else None
 
 
 def read_version(path: Path, version: str | None = None) -> Version:
