@@ -86,8 +86,8 @@ def encode(encoder: Encoder, table: pa.Table | pa.RecordBatch, now: int) -> Even
 def _encoded(encoder: AttributeEncoder, values: Array, now: int) -> tuple[Longs, Ragged]:
     """The rows that have a value, and their spaces."""
     try:
-        present, values = _present(values)
-        return present, _spaces(encoder, values, now)
+        present, kept = _present(values)
+        return present, _spaces(encoder, kept, now)
     except _NOT_BY_COLUMN:
         return np.arange(len(values)), _each(encoder, _tidied(values), now)
 
@@ -160,8 +160,8 @@ def _plain_kind(kind: pa.DataType) -> pa.DataType:
 def _stored(values: Array) -> Array:
     """What an array of an extension type consists of, where that is also what Python gets."""
     kind = values.type
-    own = getattr(kind, "__arrow_ext_scalar_class__", lambda: pa.ExtensionScalar)
-    if own() is not pa.ExtensionScalar:
+    scalars = getattr(kind, "__arrow_ext_scalar_class__", lambda: pa.ExtensionScalar)()
+    if scalars.__module__ != pa.ExtensionScalar.__module__:  # it has code of its own
         raise _NotByColumnError
     stored = values.storage
     if kind.extension_name == "arrow.bool8":
@@ -266,7 +266,7 @@ def _element(values: Array, at: int) -> Array:
     starts, lengths, elements = _rows(values)
     position = np.where(at < 0, lengths + at, at)
     inside = (position >= 0) & (position < lengths)
-    return elements.take(pa.array(starts + position, pa.int64(), mask=~inside))
+    return _plain(elements).take(pa.array(starts + position, pa.int64(), mask=~inside))
 
 
 def _elements(values: Array) -> tuple[Array, Longs]:
@@ -274,7 +274,7 @@ def _elements(values: Array) -> tuple[Array, Longs]:
     starts, lengths, elements = _rows(values)
     ends = np.cumsum(lengths)
     at = np.repeat(starts - ends + lengths, lengths) + np.arange(ends[-1] if len(ends) else 0)
-    return elements.take(pa.array(at)), lengths
+    return _plain(elements).take(pa.array(at)), lengths
 
 
 def _rows(values: Array) -> tuple[Longs, Longs, Array]:
@@ -297,7 +297,7 @@ def _rows(values: Array) -> tuple[Longs, Longs, Array]:
     used = lengths > 0
     first = int(starts[used].min()) if used.any() else 0
     last = int((starts + lengths)[used].max()) if used.any() else 0
-    return starts - first, lengths, _plain(values.values.slice(first, last - first))
+    return starts - first, lengths, values.values.slice(first, last - first)
 
 
 def _is_list(kind: pa.DataType) -> bool:
