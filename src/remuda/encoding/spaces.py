@@ -108,7 +108,10 @@ class ValueSpaces:
 
 
 class VersionSpaces:
-    """The partition of a dimension that is looked at as a version; strings alone are versions."""
+    """The partition of a dimension that is looked at as a version; strings alone are versions.
+
+    Its bases are plain versions: those that sort, and between two of which every version lies.
+    """
 
     def __init__(self, conditions: Iterable[Version]) -> None:
         cuts = {self._cut(condition) for condition in conditions}
@@ -173,7 +176,7 @@ def _range_cuts(condition: Range) -> tuple[Cut | None, Cut | None]:
 def _prefix_cuts(text: str) -> tuple[Cut | None, Cut | None]:
     """The strings that begin with `text` are an interval of their order."""
     stem = text.rstrip(_LAST_CHARACTER)
-    after = stem[:-1] + chr(ord(stem[-1]) + 1) if stem else None
+    after = stem[:-1] + chr(ord(stem[-1]) + 1) if stem else None  # perhaps a lone surrogate
     return (text, _BEFORE) if text else None, None if after is None else (after, _BEFORE)
 
 

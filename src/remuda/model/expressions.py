@@ -19,6 +19,8 @@ from remuda.model.values import key
 
 T = TypeVar("T")
 
+MAX_LEVELS = 256  # of And, Or and Not in what is indexed: far below what a stack of Python holds
+MAX_PARTS = 100_000  # of what is indexed, which an event may have to be tried against one by one
 _DEEP = 32  # levels that `fold` recurses into
 MAX_WEIGHT = 1e100  # of a predicate or an event: no sum of products overflows, so scores are finite
 
@@ -258,6 +260,18 @@ def _fold_deep(root: Expression, visit: Callable[[Expression, Sequence[T]], T]) 
             stack.append((node, True))
             stack.extend((part, False) for part in reversed(node.parts))
     return results[0]
+
+
+def check_size(expression: Expression) -> None:
+    """InvalidCriterion where there are more levels or parts than an index takes."""
+    level, n_parts = 0, 1
+    nodes: Sequence[Expression] = (expression,)
+    while nodes := [part for node in nodes for part in node.parts]:
+        level, n_parts = level + 1, n_parts + len(nodes)
+        if level > MAX_LEVELS:
+            raise InvalidCriterion(f"it is nested too deeply: {MAX_LEVELS} levels are the most")
+        if n_parts > MAX_PARTS:
+            raise InvalidCriterion(f"it has too many predicates: {MAX_PARTS} parts are the most")
 
 
 def clock(now: datetime | int | None) -> int:

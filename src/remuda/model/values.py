@@ -10,6 +10,9 @@ from enum import StrEnum
 from typing import Any
 
 from remuda.errors import InvalidCriterion
+from remuda.model.stacks import on_any_stack
+
+MAX_LEVELS = 100  # of lists and objects inside a value: what is deeper equals nothing
 
 Number = int | float | Decimal
 Ordered = int | float | Decimal | str | date | datetime
@@ -94,25 +97,38 @@ def ordered(value: Any) -> tuple[Kind, Ordered] | None:
 def key(value: Any) -> Hashable:
     """What equals what: two values are equal exactly when their keys are.
 
-    NaN, and values of types that we do not know, get a key that equals nothing.
+    NaN, values of types that we do not know, and what is nested deeper than MAX_LEVELS get a key
+    that equals nothing.
     """
     kind = type(value)
     if kind is str or kind is int or value is None:
         return value  # type: ignore[no-any-return]
     if kind is bool:
         return _TRUE if value else _FALSE
-    try:
-        if isinstance(value, Mapping):
-            return "object", frozenset((name, key(part)) for name, part in value.items())
-        if _is_list(value):
-            return "list", tuple(key(part) for part in value)
-    except (RecursionError, TypeError):
-        return object()
+    if isinstance(value, Mapping) or _is_list(value):
+        try:
+            return on_any_stack(lambda: _nested_key(value, MAX_LEVELS))
+        except (RecursionError, TypeError):
+            return object()
     found = ordered(value)
     if found is not None:
         return found[1]
     plain = _foreign(value)
     return object() if type(plain) is type(value) else key(plain)
+
+
+def _nested_key(value: Any, levels: int) -> Hashable:
+    if levels == 0:
+        raise RecursionError
+    if isinstance(value, Mapping):
+        parts = [(name, _part_key(part, levels)) for name, part in value.items()]
+        return "object", frozenset(parts)
+    return "list", tuple([_part_key(part, levels) for part in value])
+
+
+def _part_key(part: Any, levels: int) -> Hashable:
+    nested = isinstance(part, Mapping) or _is_list(part)
+    return _nested_key(part, levels - 1) if nested else key(part)
 
 
 def checked(value: Any) -> Any:
@@ -123,7 +139,9 @@ def checked(value: Any) -> Any:
     if type(value) is float and math.isnan(value):
         raise InvalidCriterion("NaN equals nothing, so it is no value to compare with")
     if type(compared) is object:
-        raise InvalidCriterion(f"a value of type {type(value).__name__} cannot be compared")
+        deep = f", or is nested more than {MAX_LEVELS} levels deep"
+        nested = deep if isinstance(value, Mapping | list | tuple) else ""
+        raise InvalidCriterion(f"a value of type {type(value).__name__} cannot be compared{nested}")
     return value if isinstance(value, list | tuple | Mapping) else whole(value)
 
 
