@@ -39,6 +39,7 @@ from remuda.index.index import Index, Now, Tags, Weights
 from remuda.index.matches import Match
 from remuda.index.nearest import Near
 from remuda.index.state import Asked
+from remuda.index.trial import try_out
 from remuda.language import json
 from remuda.language.criterion import Criterion
 from remuda.model.explanations import Explanation
@@ -312,8 +313,11 @@ class Engine:
             self._store.log.check()
 
     def _texts(self, criteria: Iterable[Criterion]) -> list[Raw]:
-        """The criteria as the log has them."""
-        return documents(criteria) if self._store is not None else []
+        """The criteria as the log has them; what is in the log must not fail."""
+        if self._store is None:
+            return []
+        try_out(criteria)
+        return documents(criteria)
 
     def _put(
         self,

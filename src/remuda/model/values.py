@@ -137,9 +137,7 @@ def checked(value: Any) -> Any:
     if type(key(value)) is object:
         deep = f", or is nested more than {MAX_LEVELS} levels deep"
         nested = deep if isinstance(value, Mapping | list | tuple) else ""
-        raise InvalidCriterion(
-            f"a value of type {type(value).__name__} cannot be compared{nested}"
-        )
+        raise InvalidCriterion(f"a value of type {type(value).__name__} cannot be compared{nested}")
     return value if isinstance(value, list | tuple | Mapping) else tidy(value)
 
 
