@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from remuda.errors import CriterionNotFound, DuplicateCriterion
 from remuda.index import index as module
-from remuda.index import merging
+from remuda.index import merging, state
 from remuda.index.index import Index, load
 from remuda.index.nearest import shortfall
 from remuda.language.criterion import Criterion
@@ -31,10 +31,15 @@ terms = st.sampled_from(((None, None), (START, None), (None, START), (START, at(
 class LiveIndex(RuleBasedStateMachine):
     """Random changes, then random questions."""
 
-    @initialize(start=st.lists(expressions, max_size=4), tail=st.sampled_from((1, 2, 3)))
-    def build(self, start, tail) -> None:
+    @initialize(
+        start=st.lists(expressions, max_size=4),
+        tail=st.sampled_from((1, 2, 3, 9)),
+        plain=st.sampled_from((0, 5, 1000)),
+    )
+    def build(self, start, tail, plain) -> None:
         self.patched = pytest.MonkeyPatch()  # so that a few changes make and merge segments
         self.patched.setattr(module, "_TAIL", tail)
+        self.patched.setattr(state, "_PLAIN", plain)
         self.patched.setattr(merging, "_FANOUT", 3)
         criteria = [Criterion(f"c{i}", one) for i, one in enumerate(start)]
         self.model = {one.id: one for one in criteria}
@@ -154,6 +159,7 @@ class LiveIndex(RuleBasedStateMachine):
         if hasattr(self, "model"):
             assert len(self.index) == len(self.model)
             assert [one.id for one in self.index] == list(self.model)
+            assert list(self.index.ids()) == list(self.model)
 
 
 TestLiveIndex = pytest.mark.soak(LiveIndex.TestCase)

@@ -52,12 +52,12 @@ def _part(pairs, matcher: str) -> Part:
 
 def _index(part: Part, matcher: str) -> Index:
     index = Index(matcher=matcher)
-    index._state = State((part,), (), int(part.roster.orders.max(initial=-1)) + 1)
+    index._state = State((part,), next_order=int(part.roster.orders.max(initial=-1)) + 1)
     return index
 
 
 def _loaded(part: Part, matcher: str, path) -> Part:
-    storage.save(State((part,), (), 99), {"matcher": matcher, "scalars": []}, path)
+    storage.save(State((part,), next_order=99), {"matcher": matcher, "scalars": []}, path)
     return storage.load(path)[0].parts[0]
 
 

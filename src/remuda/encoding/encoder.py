@@ -21,9 +21,8 @@ from remuda.encoding.sets import SetIndex
 from remuda.encoding.spaces import ValueSpaces, VersionSpaces
 from remuda.encoding.table import EventBatch
 from remuda.model.attributes import Attribute, Digits
-from remuda.model.calendars import Extract
 from remuda.model.conditions import Contains, Like, Matches, Related, Suffix, Version
-from remuda.model.operations import DateTime, Operation
+from remuda.model.operations import Operation
 from remuda.model.patterns import PatternSet, literal_regex
 
 _REMEMBERED = 1 << 26  # bytes of values and their spaces; beyond that the memory starts anew
@@ -47,10 +46,7 @@ class ChainEncoder:
 
     @property
     def needs_clock(self) -> bool:
-        return any(
-            isinstance(operation, DateTime) and operation.extract is Extract.DIFF_WITH_EPOCH
-            for operation in self.operations
-        )
+        return any(operation.reads_clock for operation in self.operations)
 
     def spaces(self, raw: Any, now: int) -> list[int]:
         """The spaces of a present raw value on these dimensions."""

@@ -7,7 +7,7 @@ import zlib
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -18,12 +18,14 @@ from remuda.index.gathered import Gathered
 from remuda.jit import kernel
 from remuda.language.criterion import FOREVER, Criterion
 
+T = TypeVar("T")
+
 _BATCH = 256  # criteria that are compressed together
 _REMEMBERED = 256  # sets of tags whose places are kept
 
 
-class StoredIds(Sequence[str]):
-    """Ids in an Arrow array, perhaps memory-mapped; Python strings only where asked for."""
+class Column(Sequence[T]):
+    """Values in an Arrow array, perhaps memory-mapped; Python objects only where asked for."""
 
     def __init__(self, array: Any) -> None:
         self.array = array
@@ -32,7 +34,16 @@ class StoredIds(Sequence[str]):
         return len(self.array)
 
     def __getitem__(self, place: Any) -> Any:
-        return self.array[place].as_py()
+        found = self.array[place]
+        return Column(found) if isinstance(place, slice) else found.as_py()
+
+    def __iter__(self) -> Iterator[T]:
+        for start in range(0, len(self.array), _BATCH):
+            yield from self.array[start : start + _BATCH].to_pylist()
+
+
+class StoredIds(Column[str]):
+    """The ids of a segment."""
 
 
 class StoredCriteria(Sequence[Criterion]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -13,18 +13,26 @@ from remuda.encoding.encoder import Encoder
 from remuda.encoding.literals import Vocabulary
 from remuda.encoding.plan import Plan, plan
 from remuda.encoding.table import EventBatch
-from remuda.index.found import Found, only
+from remuda.index.hits import best, joined, of_event, only, side_by_side
 from remuda.index.owners import Owners, Owning
-from remuda.index.ranking import RankingMatcher, bounds, settled
+from remuda.index.ranking import bounds, settled
 from remuda.jit import kernel
-from remuda.matchers.contract import CnfMatcher, Hits, Matcher, cnf_matcher, conjunction_matcher
+from remuda.matchers.contract import (
+    CnfMatcher,
+    Hits,
+    Matcher,
+    RankingMatcher,
+    cnf_matcher,
+    conjunction_matcher,
+    counting,
+    describing,
+    has_own_cnf,
+    ranking,
+)
 from remuda.matchers.kernels.programs import lacking, score
 from remuda.matchers.kernels.truth import lay_out, take_away
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import Expression
-
-_OWN_CNF = frozenset({"scan", "pscan", "kindex"})  # matchers with a CNF algorithm of their own
-_BY_SAMPLE = frozenset({"auto", "pst-bloom", "pst-hash"})  # those that a sample of events helps
 
 
 @dataclass(slots=True)
@@ -83,10 +91,9 @@ class Segment:
         sample: Callable[[Encoder], EventBatch] | None = None,
     ) -> Segment:
         """Plan and arrange the expressions; a sample of events to come, once there are numbers."""
-        made, vocabulary = plan(expressions, prefer_cnf=matcher in _OWN_CNF, scalars=scalars)
+        made, vocabulary = plan(expressions, prefer_cnf=has_own_cnf(matcher), scalars=scalars)
         words = Lazy(lambda: vocabulary)
-        seen = sample(words.encoder) if sample and matcher in _BY_SAMPLE else None
-        return cls._arranged(made, words, matcher, seen)
+        return cls._arranged(made, words, matcher, sample)
 
     @classmethod
     def over(cls, made: Plan, vocabulary: Vocabulary, matcher: str) -> Segment:
@@ -94,13 +101,21 @@ class Segment:
         return cls._arranged(made, Lazy(lambda: vocabulary), matcher, None)
 
     @classmethod
-    def _arranged(cls, made: Plan, words: Lazy, matcher: str, sample: EventBatch | None) -> Segment:
-        kind: Any = conjunction_matcher(matcher)
-        ranked = bounds(made) if hasattr(kind, "top") else None
-        given = [one for one in (ranked, sample) if one is not None]
+    def _arranged(
+        cls,
+        made: Plan,
+        words: Lazy,
+        matcher: str,
+        sample: Callable[[Encoder], EventBatch] | None,
+    ) -> Segment:
+        kind, options = conjunction_matcher(matcher), dict[str, Any]()
+        if kind.features.takes_weights:
+            options["weights"] = bounds(made)
+        if kind.features.takes_sample and sample is not None:
+            options["sample"] = sample(words.encoder)
         return cls(
             made,
-            kind.build(made.conjunctions, *given),
+            kind.build(made.conjunctions, **options),
             cnf_matcher(matcher).build(made.cnf),
             words,
             frozen(made.conjunctions.dim_of_space()),
@@ -113,30 +128,27 @@ class Segment:
     def match(self, events: EventBatch) -> Hits:
         """The criteria that each event satisfies, each once, in any order."""
         owners, cnf_owners, _ = self._owning.of(self.plan)
-        found = self._owned(self.matcher.match(events), owners, events)
+        hits = self._owned(self.matcher.match(events), owners, events)
         if self.plan.cnf.n_rows == 0:
-            return found
-        more = self._owned(self.cnf.match(events), cnf_owners, events)
-        both = Found.side_by_side([Found.of(found), Found.of(more)], len(events))
-        return Hits(both.starts, both.rows, found.candidates + more.candidates)
+            return hits
+        return side_by_side([hits, self._owned(self.cnf.match(events), cnf_owners, events)])
 
     @property
     def adds_up(self) -> bool:
         """Whether `count` and `reach` are there: clauses are counted, and nothing is kept."""
         owners, _, doubtful = self._owning.of(self.plan)
         sure = owners.once and not doubtful and self.plan.cnf.n_rows == 0
-        return sure and hasattr(self.matcher, "reach")
+        return sure and counting(self.matcher)
 
     def count(self, events: EventBatch) -> Longs:
         """How many criteria each event satisfies."""
-        matcher: Any = self.matcher
-        counted: Longs = matcher.count(events, self._owning.of(self.plan)[0].weights)
-        return counted
+        assert counting(self.matcher)
+        return self.matcher.count(events, self._owning.of(self.plan)[0].weights)
 
     def reach(self, events: EventBatch) -> Longs:
         """How many of the events satisfy each criterion."""
-        matcher: Any = self.matcher
-        return self._owning.of(self.plan)[0].reach(matcher.reach(events))
+        assert counting(self.matcher)
+        return self._owning.of(self.plan)[0].reach(self.matcher.reach(events))
 
     def match_among(self, events: EventBatch, places: Ints) -> Hits:
         """The same among a few criteria, each tried by itself."""
@@ -158,8 +170,7 @@ class Segment:
 
     def stats(self) -> dict[str, Any]:
         """What the matcher chose, and why, if it chooses at all."""
-        own: Any = self.matcher
-        return own.stats() if hasattr(own, "stats") else {}
+        return {**self.matcher.stats()} if describing(self.matcher) else {}
 
     @property
     def nbytes(self) -> int:
@@ -168,29 +179,34 @@ class Segment:
 
     def best(
         self, events: EventBatch, n: int, weights: Mapping[Attribute, float], ranks: Ints
-    ) -> Found:
+    ) -> Hits:
         """The n best criteria of each event, best first, ties by their ranks."""
-        ranking = len(getattr(self.matcher, "weights", ())) > 0
-        if not ranking or n == 0 or min(weights.values(), default=0.0) < 0:
+        matcher = self.matcher
+        if not ranking(matcher) or n == 0 or min(weights.values(), default=0.0) < 0:
             return self._best_of(self.match(events), events, n, weights, ranks)
-        found, sure = self._best_by_bounds(events, n, weights, ranks)
+        hits, sure = self._best_by_bounds(matcher, events, n, weights, ranks)
         if sure.all():
-            return found
+            return hits
         if sure.mean() < 0.5:  # many are equally good: all must be looked at
             return self._best_of(self.match(events), events, n, weights, ranks)
         pieces = []
         for i in range(len(events)):
-            one = events.one(i)
-            pieces.append(
-                found.one(i) if sure[i] else self._best_of(self.match(one), one, n, weights, ranks)
-            )
-        return Found.joined(pieces)
+            if sure[i]:
+                pieces.append(of_event(hits, i))
+            else:
+                event = events.one(i)
+                pieces.append(self._best_of(self.match(event), event, n, weights, ranks))
+        return joined(pieces)
 
     def _best_by_bounds(
-        self, events: EventBatch, n: int, weights: Mapping[Attribute, float], ranks: Ints
-    ) -> tuple[Found, Bools]:
+        self,
+        matcher: RankingMatcher,
+        events: EventBatch,
+        n: int,
+        weights: Mapping[Attribute, float],
+        ranks: Ints,
+    ) -> tuple[Hits, Bools]:
         """The same from the best clauses, and for which events that is sure."""
-        matcher = cast("RankingMatcher", self.matcher)
         of_space = None
         if weights:
             dimensions = self.words.vocabulary.dimensions
@@ -200,8 +216,8 @@ class Segment:
         ranked = matcher.top(events, n_asked, of_space)
         hits = Hits(ranked.starts, ranked.rows, ranked.candidates)
         hits = self._owned(hits, self._owning.of(self.plan)[0], events)
-        found = self._best_of(hits, events, n, weights, ranks)
-        return found, settled(ranked, n_asked, found, n)
+        hits = self._best_of(hits, events, n, weights, ranks)
+        return hits, settled(ranked, n_asked, hits, n)
 
     def _best_of(
         self,
@@ -210,9 +226,8 @@ class Segment:
         n: int,
         weights: Mapping[Attribute, float],
         ranks: Ints,
-    ) -> Found:
-        found = Found(hits.starts, hits.rows, self.scores(events, hits, weights))
-        return found.best(n, ranks[found.rows])
+    ) -> Hits:
+        return best(hits, self.scores(events, hits, weights), n, ranks[hits.rows])
 
     def scores(self, events: EventBatch, found: Hits, weights: Mapping[Attribute, float]) -> Floats:
         """The score of each criterion that was found, in the order of `found.rows`."""

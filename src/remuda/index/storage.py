@@ -130,7 +130,7 @@ def load(
             bits = np.unpackbits(np.frombuffer(reading.map(entry["alive"]), np.uint8))
             alive = frozen(bits[: len(part.roster)].astype(np.bool_))
         parts.append(Part(part.segment, part.roster, alive))
-    state = State(tuple(parts), (), facts["next_order"])
+    state = State(tuple(parts), next_order=facts["next_order"])
     return state, Version(name, facts, facts["segments"])
 
 

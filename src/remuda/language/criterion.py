@@ -63,7 +63,7 @@ class Criterion:
         moment = getattr(self, name)
         try:
             return instant(moment)
-        except (AttributeError, OverflowError, ValueError):
+        except (AttributeError, OverflowError, TypeError, ValueError):
             reason = f"a datetime is needed, not {moment!r}"
             raise InvalidCriterion(reason, name, self.id) from None
 

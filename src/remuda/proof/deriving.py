@@ -13,7 +13,8 @@ from itertools import combinations
 from random import Random
 from typing import Any
 
-from remuda.index.index import Index, Now
+from remuda.index.index import Index
+from remuda.index.question import Now
 from remuda.language.criterion import Criterion
 from remuda.logic.implication import contradict, plain
 from remuda.logic.normal import Clause, dnf, dnf_size, flat, same_test

@@ -16,7 +16,8 @@ import numpy as np
 
 from remuda.arrays import Ints
 from remuda.errors import ExpansionError
-from remuda.index.index import Index, Now
+from remuda.index.index import Index
+from remuda.index.question import Now
 from remuda.language.criterion import NEVER, Criterion
 from remuda.logic.implication import implies
 from remuda.logic.normal import Clause, same_test

@@ -26,7 +26,7 @@ from pyspark.sql.types import (
 
 from remuda.errors import RemudaError
 from remuda.index.index import Index, load
-from remuda.index.state import Asked
+from remuda.index.question import Question as Asked
 from remuda.index.storage import current_version
 from remuda.model.expressions import attribute_weights
 from remuda.spark.events import ERROR, check, fields_of, read
