@@ -41,6 +41,7 @@ from remuda.index.index import Index
 from remuda.index.matches import Match, Matches
 from remuda.index.nearest import Near
 from remuda.index.question import Now, Question, Tags, Weights
+from remuda.index.trial import try_out
 from remuda.language import json
 from remuda.language.criterion import Criterion
 from remuda.model.explanations import Explanation
@@ -346,8 +347,11 @@ class Engine:
             self._store.log.check()
 
     def _texts(self, criteria: Iterable[Criterion]) -> list[Raw]:
-        """The criteria as the log has them."""
-        return documents(criteria) if self._store is not None else []
+        """The criteria as the log has them; what is in the log must not fail."""
+        if self._store is None:
+            return []
+        try_out(criteria)
+        return documents(criteria)
 
     def _put(
         self,

@@ -34,6 +34,7 @@ from remuda.index.question import Now, Question, Tags, Weights
 from remuda.index.roster import Column, Roster
 from remuda.index.segment import Segment
 from remuda.index.state import Late, Names, Part, State, Tail
+from remuda.index.trial import try_out
 from remuda.language.criterion import Criterion
 from remuda.language.json import read_event
 from remuda.matchers.contract import NAMES, Hits
@@ -45,6 +46,8 @@ T = TypeVar("T")
 
 _SAMPLE = 1 << 16  # events of a sample that are looked at
 _TAIL = 192  # criteria that wait before they become a segment
+_TAIL_PARTS = 1 << 13  # parts of these: they are evaluated one by one
+_SMALL = _TAIL_PARTS // _TAIL  # parts of a criterion of which a whole tail is not too much
 
 
 class Published(NamedTuple):
@@ -110,24 +113,26 @@ class Index:
     def add(self, criteria: Criterion | Iterable[Criterion]) -> None:
         """One criterion more, or many in one step; DuplicateCriterion if an id is taken."""
         found = _given(criteria)
+        try_out(found)
         with self._writing:
             state = self._state
             for criterion in found:
                 if state.find(criterion.id) is not None:
                     raise DuplicateCriterion(criterion.id)
             orders = range(state.next_order, state.next_order + len(found))
-            self._follow(state.plus(map(Late, orders, found)))
+            self._follow(state.plus(map(Late, orders, found)), found)
 
     def update(self, criteria: Criterion | Iterable[Criterion]) -> None:
         """Put each criterion in the place of the one with its id, or add it; all in one step."""
         found = _given(criteria)
+        try_out(found)
         with self._writing:
             state = self._state
             wheres = [state.find(criterion.id) for criterion in found]
             there = [where for where in wheres if where is not None]
             fresh = itertools.count(state.next_order)
             orders = [next(fresh) if where is None else state.order(where) for where in wheres]
-            self._follow(state.without(there).plus(map(Late, orders, found)))
+            self._follow(state.without(there).plus(map(Late, orders, found)), found)
 
     def remove(self, *ids: str) -> None:
         """Take criteria away in one step; CriterionNotFound if there is no such one."""
@@ -372,10 +377,10 @@ class Index:
             parts = (merged(self._parts(state), self.matcher),) if len(state) else ()
             self._state = replace(state, parts=parts, tail=Tail())
 
-    def _follow(self, state: State) -> None:
+    def _follow(self, state: State, new: Sequence[Criterion] = ()) -> None:
         """Put a new state in the place of the old; the writer's lock is held."""
         before = self._state.parts
-        if len(state.tail) >= _TAIL:
+        if len(state.tail) >= _TAIL or (_any_large(new) and _is_heavy(state.tail)):
             state = replace(state, parts=self._parts(state), tail=Tail())
         self._state = state
         changed = state.parts is not before
@@ -483,6 +488,14 @@ def _attributes(state: State) -> set[Attribute]:
 def _note(node: Expression, found: set[Attribute]) -> None:
     if isinstance(node, Predicate):
         found.add(node.attribute)
+
+
+def _any_large(criteria: Iterable[Criterion]) -> bool:
+    return any(one.n_parts > _SMALL for one in criteria)
+
+
+def _is_heavy(tail: Iterable[Late]) -> bool:
+    return sum(late.criterion.n_parts for late in tail) > _TAIL_PARTS
 
 
 def _found(state: State, id: str) -> tuple[int, int]:
