@@ -9,10 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import golden
 import numpy as np
 import pytest
 
-import golden
 import remuda as rm
 from remuda import attr
 from remuda.errors import StorageError

@@ -8,9 +8,9 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+import golden
 import pytest
 
-import golden
 import remuda as rm
 from remuda.errors import StorageError
 from remuda.index import directory, storage

@@ -24,16 +24,17 @@ from remuda.encoding.events import Portion, Source
 from remuda.encoding.table import EventBatch
 from remuda.errors import CriterionNotFound, DuplicateCriterion, StorageError
 from remuda.index import storage
+from remuda.index.answers import Answer
 from remuda.index.files import local
 from remuda.index.hits import best, joined, none, side_by_side
-from remuda.index.matches import Answer, Match, Matches
+from remuda.index.matches import Match, Matches
 from remuda.index.merging import merged, worth_merging
 from remuda.index.nearest import Near, shortfall
 from remuda.index.portions import Size, in_order, n_threads
 from remuda.index.question import Now, Question, Tags, Weights
 from remuda.index.roster import Column, Roster
 from remuda.index.segment import Segment
-from remuda.index.state import Late, Names, Part, State, Tail
+from remuda.index.state import Ids, Late, Names, Part, State, Tail
 from remuda.index.trial import try_out
 from remuda.language.criterion import Criterion
 from remuda.language.json import read_event
@@ -152,10 +153,11 @@ class Index:
         with self._writing:
             self.update([replace(self[name], enabled=enabled) for name in dict.fromkeys(ids)])
 
-    def ids(self, *, tags: Tags = None) -> Column[str]:
+    def ids(self, *, tags: Tags = None) -> Ids:
         """The ids, in insertion order; with `tags`, of criteria that have any of them."""
         state = self._state
-        return Column(Names(state).at(state.positions(Question.of(tags=tags).tags)))
+        positions = state.positions(Question.of(tags=tags).tags)
+        return Ids(Names(state).at(positions), positions)
 
     def documents(self) -> Column[bytes]:
         """The criteria as JSON texts, in insertion order."""

@@ -17,7 +17,7 @@ from remuda.encoding.events import Portion
 from remuda.encoding.table import EventBatch
 from remuda.index.hits import best, only
 from remuda.index.question import Question
-from remuda.index.roster import Roster, StoredIds, checksum, in_force
+from remuda.index.roster import Column, Roster, StoredIds, checksum, in_force
 from remuda.index.segment import Segment
 from remuda.index.texts import taken
 from remuda.language.criterion import Criterion
@@ -340,3 +340,11 @@ class Names(Sequence[str]):
         ranks = np.empty(len(names), np.int64)
         ranks[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
         return ranks[inverse]
+
+
+class Ids(Column[str]):
+    """Ids in insertion order, and the position of each in the names that matches refer to."""
+
+    def __init__(self, array: Any, positions: Longs) -> None:
+        super().__init__(array)
+        self.positions = positions
