@@ -43,6 +43,8 @@ from remuda.model.operations import (
 )
 
 SOAK = os.environ.get("REMUDA_SOAK") == "1"
+ALL = os.environ.get("REMUDA_ALL") == "1"  # `./run test all`: what is missing is a failure
+SEED = int(os.environ.get("REMUDA_SEED", "0"))  # of what proofs draw without Hypothesis
 
 
 def count(reduced: int, full: int) -> int:

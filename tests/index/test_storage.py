@@ -32,6 +32,15 @@ def test_a_loaded_index_answers_as_the_saved_one(index: rm.Index, tmp_path: Path
     assert loaded["r7"].to_json() == index["r7"].to_json()
 
 
+@pytest.mark.parametrize("last", ["\ud7ff", "\ue000", "\U0010ffff", "\U0000ffff"])
+def test_prefixes_next_to_what_no_file_has(last: str, tmp_path: Path) -> None:
+    index = rm.Index.build([rm.Criterion("p", rm.attr("a").prefix(f"x{last}"))])
+    index.save(tmp_path)
+    for text in (f"x{last}", f"x{last}z", "x", "x\ud800", "x\ud7fe", "x\ue000", "y"):
+        expected = ["p"] if text.startswith(f"x{last}") else []
+        assert index.match({"a": text}) == rm.load(tmp_path).match({"a": text}) == expected
+
+
 def test_an_increment_writes_only_what_is_new(index: rm.Index, tmp_path: Path) -> None:
     index.save(tmp_path)
     before = {one.name for one in (tmp_path / "segments").iterdir()}

@@ -583,14 +583,70 @@ def test_refuses_what_is_nested_too_deeply(closed: bool) -> None:
         Criterion.from_json(text)
 
 
-def test_writes_what_is_nested_too_deeply_to_be_read() -> None:
+def nested(levels: int) -> Expression:
+    """And and Or in turn, so many of them."""
     expression: Expression = A
-    for i in range(5000):
-        expression = (Or if i % 2 else And)(B, Not(expression))
-    source = Criterion("deep", expression).to_json()
-    assert source["criterias"][0]["criterias"][0]["id"] == "deep_1"
-    with pytest.raises(InvalidCriterion, match="'deep': it is nested too deeply"):
-        Criterion.from_json(source)
+    for i in range(levels):
+        expression = (Or if i % 2 else And)(B, expression)
+    return expression
+
+
+def from_deep(frames: int, call: Callable[[], T]) -> T:
+    """What `call` gives when so many calls are open around it."""
+    return from_deep(frames - 1, call) if frames else call()
+
+
+def test_the_deepest_nesting_is_read_and_written_from_any_stack() -> None:
+    whole = Criterion("deep", nested(MAX_LEVELS) & C.isin(deep_value(MAX_VALUE_LEVELS)))
+    text = whole.document()
+    for frames in (0, 300, 700, 900):
+        assert from_deep(frames, whole.document) == text
+        again = from_deep(frames, lambda: Criterion.from_json(text))
+        assert again.document() == text
+
+
+def deep_value(levels: int) -> Any:
+    """Lists in lists."""
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+TOO_DEEP = {
+    "an expression": lambda: Criterion("deep", nested(MAX_LEVELS + 1)),
+    "JSON": lambda: Criterion.from_json(_json_of(nested(MAX_LEVELS + 1))),
+    "JSON text": lambda: Criterion.from_json(encode(_json_of(nested(MAX_LEVELS + 1)))),
+    "a value": lambda: Criterion("deep", C.isin(deep_value(MAX_VALUE_LEVELS + 1))),
+    "an endless value": lambda: Criterion("deep", C.isin(_endless())),
+}
+
+
+def _json_of(expression: Expression) -> dict[str, Any]:
+    return json_writing.criterion("deep", expression)
+
+
+def _endless() -> list[Any]:
+    value: list[Any] = []
+    value.append(value)
+    return value
+
+
+@pytest.mark.parametrize("make", TOO_DEEP.values(), ids=TOO_DEEP)
+@pytest.mark.parametrize("frames", [0, 700])
+def test_one_level_more_is_refused_from_any_stack(make: Callable[[], Any], frames: int) -> None:
+    with pytest.raises(InvalidCriterion, match=r"levels"):
+        from_deep(frames, make)
+
+
+def test_refuses_too_many_parts() -> None:
+    with pytest.raises(InvalidCriterion, match=f"{MAX_PARTS} parts"):
+        Criterion("wide", And(*[A] * MAX_PARTS))
+    doubled = A
+    for _ in range(60):  # the same object twice, sixty times over
+        doubled = And(doubled, doubled)
+    with pytest.raises(InvalidCriterion, match=f"{MAX_PARTS} parts"):
+        Criterion("wide", doubled)
 
 
 # --- writing
@@ -690,7 +746,7 @@ LEAVES: dict[str, tuple[Predicate, Json]] = {
     "path": (attr("user.age").exists(), {"lhs": "$.user.age"}),
     "odd path": (attr("$['odd name'][0]").exists(), {"lhs": "$['odd name'][0]"}),
     "decimal weight": (A.weight(2.5), {"weight": 2.5}),
-    "vast weight": (A.weight(1e300), {"weight": 1e300}),
+    "vast weight": (A.weight(1e100), {"weight": 1e100}),
     "absent bounds": (attr("a").within(), {"detail": {"caveat": "RANGE"}}),
     "found anywhere": (
         attr("a").finds("b"),

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -18,12 +20,12 @@ from remuda.encoding.sets import SetIndex
 from remuda.encoding.spaces import ValueSpaces, VersionSpaces
 from remuda.encoding.table import EventBatch
 from remuda.model.attributes import Attribute, Digits
-from remuda.model.calendars import Extract
-from remuda.model.conditions import Contains, Like, Matches, Related, Suffix
-from remuda.model.operations import DateTime, Operation
+from remuda.model.conditions import Contains, Like, Matches, Related, Suffix, Version
+from remuda.model.operations import Operation
 from remuda.model.patterns import PatternSet, literal_regex
 
 _REMEMBERED = 1 << 16  # values an attribute; beyond that its memory starts anew
+_SCALARS = frozenset({str, int, float, bool, Decimal, datetime, date, type(None)})
 
 
 @dataclass(slots=True)
@@ -35,14 +37,12 @@ class ChainEncoder:
     patterns: list[str] = field(default_factory=list)
     pattern_spaces: list[int] = field(default_factory=list)  # the "yes" of each
     sets: SetIndex = field(default_factory=SetIndex)
+    tests: list[tuple[Version, int]] = field(default_factory=list)  # each with its "yes"
     _pattern_set: PatternSet | None = None
 
     @property
     def needs_clock(self) -> bool:
-        return any(
-            isinstance(operation, DateTime) and operation.extract is Extract.DIFF_WITH_EPOCH
-            for operation in self.operations
-        )
+        return any(operation.reads_clock for operation in self.operations)
 
     def spaces(self, raw: Any, now: int) -> list[int]:
         """The spaces of a present raw value on these dimensions."""
@@ -61,6 +61,8 @@ class ChainEncoder:
                 self._pattern_set = PatternSet(self.patterns)
             matching = self._pattern_set.matching(value)
             found += [self.pattern_spaces[position] for position in matching]
+        if self.tests:
+            found += [space for condition, space in self.tests if condition.accepts(value)]
         return found
 
 
@@ -83,13 +85,15 @@ class AttributeEncoder:
         key: Any
         if kind is str or kind is int:
             key = raw
-        elif kind is list:
-            key = (list, *map(type, raw), *raw)  # 1, 1.0 and True are three; [1.0] is another
-        else:
+        elif kind is list and _SCALARS.issuperset(kinds := tuple(map(type, raw))):
+            key = (list, *kinds, *raw)  # 1, 1.0 and True are three; [1.0] is another
+        elif kind in _SCALARS:
             key = kind, raw
+        else:  # what may equal another thing, as (1, True) does (1, 1)
+            return _along(self.timeless, raw, now)
         try:
             found = self._memory.get(key)
-        except TypeError:  # an object, or one inside a list
+        except TypeError:  # a signalling NaN
             return _along(self.timeless, raw, now)
         if found is None:
             if len(self._memory) >= _REMEMBERED:
@@ -163,6 +167,9 @@ def _enter(
     elif dimension.view is View.SET:
         assert isinstance(dimension.condition, Related)
         chain.sets.add(dimension.condition, start + YES)
+    elif dimension.view is View.TEST:
+        assert isinstance(dimension.condition, Version)
+        chain.tests.append((dimension.condition, start + YES))
     else:
         chain.patterns.append(_whole_pattern(dimension.condition))
         chain.pattern_spaces.append(start + YES)

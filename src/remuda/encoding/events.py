@@ -123,7 +123,7 @@ class Source:
             if not hasattr(events, "__arrow_c_stream__"):
                 return self._whole(pa.record_batch(events))
             if hasattr(events, "__len__"):  # all of it is there
-                return self._whole(pa.table(events))
+                return self._whole(arrow.table_of(events))
             return _of_batches(pa.RecordBatchReader.from_stream(events))
         except pa.ArrowInvalid as error:
             raise TypeError(f"events are rows with columns, not {type(events)}: {error}") from None

@@ -108,7 +108,10 @@ class ValueSpaces:
 
 
 class VersionSpaces:
-    """The partition of a dimension that is looked at as a version; strings alone are versions."""
+    """The partition of a dimension that is looked at as a version; strings alone are versions.
+
+    Its bases are plain versions: those that sort, and between two of which every version lies.
+    """
 
     def __init__(self, conditions: Iterable[Version]) -> None:
         cuts = {self._cut(condition) for condition in conditions}
@@ -173,7 +176,7 @@ def _range_cuts(condition: Range) -> tuple[Cut | None, Cut | None]:
 def _prefix_cuts(text: str) -> tuple[Cut | None, Cut | None]:
     """The strings that begin with `text` are an interval of their order."""
     stem = text.rstrip(_LAST_CHARACTER)
-    after = stem[:-1] + chr(ord(stem[-1]) + 1) if stem else None
+    after = stem[:-1] + chr(ord(stem[-1]) + 1) if stem else None  # perhaps a lone surrogate
     return (text, _BEFORE) if text else None, None if after is None else (after, _BEFORE)
 
 
@@ -192,8 +195,11 @@ def _first_integer(cut: Cut) -> int:
     value, side = cut
     if isinstance(value, float):  # an infinity
         return _INT64.max + 1 if value > 0 else _INT64.min
-    if isinstance(value, Decimal) and abs(value.adjusted()) > 400:
-        value = 10**400 if value > 0 else -(10**400)  # as far out, and quicker
+    if (
+        isinstance(value, Decimal) and abs(value.adjusted()) > 400
+    ):  # another is as good, and quicker
+        far = 10**400 if value.adjusted() > 0 else Decimal("0.5")
+        value = far * (value > 0) - far * (value < 0)
     whole: int = math.ceil(value)
     return whole + 1 if side == _AFTER and whole == value else whole
 

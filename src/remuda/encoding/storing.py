@@ -12,6 +12,7 @@ from remuda.language import json
 from remuda.model.conditions import Condition, In, Version
 from remuda.model.expressions import Predicate
 from remuda.model.values import Kind, key, ordered
+from remuda.model.versions import version_key
 
 _STAND_IN: dict[View, Condition] = {View.VALUE: In(()), View.VERSION: Version("0", above=True)}
 
@@ -33,6 +34,16 @@ def read_vocabulary(documents: Sequence[Mapping[str, Any]], table: ClauseTable) 
             made[base] = _spaces(dimension.view, document["spaces"])
         spaces.append(made[base])
     return Vocabulary(tuple(dimensions), tuple(spaces), table.space_starts, table.predicates)
+
+
+def sorts(documents: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether all versions that the documents sort have an order; once, any were sorted."""
+    return all(
+        version_key(base).is_plain
+        for document in documents
+        if document["view"] == View.VERSION
+        for base, _ in document["spaces"]
+    )
 
 
 def _write(dimension: Dimension, spaces: Spaces) -> dict[str, Any]:
@@ -61,7 +72,10 @@ def _written_spaces(spaces: Spaces) -> Any:
     return {
         "points": json.write_values(_unkeyed(point) for point in spaces.points),
         "cuts": {
-            kind.value: [json.write_values(value for value, _ in cuts), [side for _, side in cuts]]
+            kind.value: [
+                json.write_values(_utf8(value) for value, _ in cuts),
+                [side for _, side in cuts],
+            ]
             for kind, cuts in spaces.cuts.items()
         },
     }
@@ -77,17 +91,30 @@ def _spaces(view: View, written: Any) -> Spaces:
             return ValueSpaces.restored(map(key, json.read_values(written["points"])), cuts)
         case View.VERSION:
             return VersionSpaces.restored(written)
-        case View.PATTERN | View.SET:
+        case View.PATTERN | View.SET | View.TEST:
             return None
 
 
 def _cuts(values: Iterable[Any], sides: Iterable[int]) -> list[tuple[Any, int]]:
     found = []
     for value, side in zip(values, sides, strict=True):
-        comparable = ordered(value)
+        comparable = ordered("".join(map(chr, value)) if isinstance(value, list) else value)
         assert comparable is not None
         found.append((comparable[1], side))
     return found
+
+
+def _utf8(value: Any) -> Any:
+    """The value of a cut; as its code points where no text in a file can have it.
+
+    What begins with U+D7FF ends right before U+D800, a surrogate.
+    """
+    if isinstance(value, str) and not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return [*map(ord, value)]
+    return value
 
 
 def _unkeyed(point: Any) -> Any:

@@ -28,8 +28,6 @@ from remuda.engine.changes import (
     several,
 )
 from remuda.engine.home import Home, Names
-from remuda.engine.ratifying import Ratification, ratify
-from remuda.engine.similarity import Similarity, similarity
 from remuda.engine.snapshots import Snapshot, snapshot
 from remuda.engine.store import Slot, Store, opened
 from remuda.errors import (
@@ -46,6 +44,8 @@ from remuda.index.question import Now, Question, Tags, Weights
 from remuda.language import json
 from remuda.language.criterion import Criterion
 from remuda.model.explanations import Explanation
+from remuda.proof.ratifying import Ratification, ratify
+from remuda.proof.similarity import Similarity, similarity
 
 T = TypeVar("T")
 

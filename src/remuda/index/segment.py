@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -15,16 +15,24 @@ from remuda.encoding.plan import Plan, plan
 from remuda.encoding.table import EventBatch
 from remuda.index.hits import best, joined, of_event, only, side_by_side
 from remuda.index.owners import Owners, Owning
-from remuda.index.ranking import RankingMatcher, bounds, settled
+from remuda.index.ranking import bounds, settled
 from remuda.jit import kernel
-from remuda.matchers.contract import CnfMatcher, Hits, Matcher, cnf_matcher, conjunction_matcher
+from remuda.matchers.contract import (
+    CnfMatcher,
+    Hits,
+    Matcher,
+    RankingMatcher,
+    cnf_matcher,
+    conjunction_matcher,
+    counting,
+    describing,
+    has_own_cnf,
+    ranking,
+)
 from remuda.matchers.kernels.programs import lacking, score
 from remuda.matchers.kernels.truth import lay_out, take_away
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import Expression
-
-_OWN_CNF = frozenset({"scan", "pscan", "kindex"})  # matchers with a CNF algorithm of their own
-_BY_SAMPLE = frozenset({"auto", "pst-bloom", "pst-hash"})  # those that a sample of events helps
 
 
 @dataclass(slots=True)
@@ -34,6 +42,7 @@ class Lazy:
     read: Callable[[], Vocabulary]
     _encoder: Encoder | None = None
     _vocabulary: Vocabulary | None = None
+    _ones: Floats | None = None
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -46,6 +55,18 @@ class Lazy:
         if self._encoder is None:  # two threads may both make one: they are the same
             self._encoder = Encoder(self.vocabulary)
         return self._encoder
+
+    def weights(self, given: Mapping[Attribute, float]) -> Floats:
+        """The weight of each attribute: 1 where none is given."""
+        if self._ones is None:
+            self._ones = frozen(np.ones(len(self.vocabulary.attributes), np.float64))
+        if not given:
+            return self._ones
+        weights, positions = self._ones.copy(), self.vocabulary.positions
+        for attribute, weight in given.items():
+            if attribute in positions:
+                weights[positions[attribute]] = weight
+        return frozen(weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,10 +91,9 @@ class Segment:
         sample: Callable[[Encoder], EventBatch] | None = None,
     ) -> Segment:
         """Plan and arrange the expressions; a sample of events to come, once there are numbers."""
-        made, vocabulary = plan(expressions, prefer_cnf=matcher in _OWN_CNF, scalars=scalars)
+        made, vocabulary = plan(expressions, prefer_cnf=has_own_cnf(matcher), scalars=scalars)
         words = Lazy(lambda: vocabulary)
-        seen = sample(words.encoder) if sample and matcher in _BY_SAMPLE else None
-        return cls._arranged(made, words, matcher, seen)
+        return cls._arranged(made, words, matcher, sample)
 
     @classmethod
     def over(cls, made: Plan, vocabulary: Vocabulary, matcher: str) -> Segment:
@@ -81,13 +101,21 @@ class Segment:
         return cls._arranged(made, Lazy(lambda: vocabulary), matcher, None)
 
     @classmethod
-    def _arranged(cls, made: Plan, words: Lazy, matcher: str, sample: EventBatch | None) -> Segment:
-        kind: Any = conjunction_matcher(matcher)
-        ranked = bounds(made) if hasattr(kind, "top") else None
-        given = [one for one in (ranked, sample) if one is not None]
+    def _arranged(
+        cls,
+        made: Plan,
+        words: Lazy,
+        matcher: str,
+        sample: Callable[[Encoder], EventBatch] | None,
+    ) -> Segment:
+        kind, options = conjunction_matcher(matcher), dict[str, Any]()
+        if kind.features.takes_weights:
+            options["weights"] = bounds(made)
+        if kind.features.takes_sample and sample is not None:
+            options["sample"] = sample(words.encoder)
         return cls(
             made,
-            kind.build(made.conjunctions, *given),
+            kind.build(made.conjunctions, **options),
             cnf_matcher(matcher).build(made.cnf),
             words,
             frozen(made.conjunctions.dim_of_space()),
@@ -110,18 +138,17 @@ class Segment:
         """Whether `count` and `reach` are there: clauses are counted, and nothing is kept."""
         owners, _, doubtful = self._owning.of(self.plan)
         sure = owners.once and not doubtful and self.plan.cnf.n_rows == 0
-        return sure and hasattr(self.matcher, "reach")
+        return sure and counting(self.matcher)
 
     def count(self, events: EventBatch) -> Longs:
         """How many criteria each event satisfies."""
-        matcher: Any = self.matcher
-        counted: Longs = matcher.count(events, self._owning.of(self.plan)[0].weights)
-        return counted
+        assert counting(self.matcher)
+        return self.matcher.count(events, self._owning.of(self.plan)[0].weights)
 
     def reach(self, events: EventBatch) -> Longs:
         """How many of the events satisfy each criterion."""
-        matcher: Any = self.matcher
-        return self._owning.of(self.plan)[0].reach(matcher.reach(events))
+        assert counting(self.matcher)
+        return self._owning.of(self.plan)[0].reach(self.matcher.reach(events))
 
     def match_among(self, events: EventBatch, places: Ints) -> Hits:
         """The same among a few criteria, each tried by itself."""
@@ -143,8 +170,7 @@ class Segment:
 
     def stats(self) -> dict[str, Any]:
         """What the matcher chose, and why, if it chooses at all."""
-        own: Any = self.matcher
-        return own.stats() if hasattr(own, "stats") else {}
+        return {**self.matcher.stats()} if describing(self.matcher) else {}
 
     @property
     def nbytes(self) -> int:
@@ -155,10 +181,10 @@ class Segment:
         self, events: EventBatch, n: int, weights: Mapping[Attribute, float], ranks: Ints
     ) -> Hits:
         """The n best criteria of each event, best first, ties by their ranks."""
-        ranking = len(getattr(self.matcher, "weights", ())) > 0
-        if not ranking or n == 0 or min(weights.values(), default=0.0) < 0:
+        matcher = self.matcher
+        if not ranking(matcher) or n == 0 or min(weights.values(), default=0.0) < 0:
             return self._best_of(self.match(events), events, n, weights, ranks)
-        hits, sure = self._best_by_bounds(events, n, weights, ranks)
+        hits, sure = self._best_by_bounds(matcher, events, n, weights, ranks)
         if sure.all():
             return hits
         if sure.mean() < 0.5:  # many are equally good: all must be looked at
@@ -173,10 +199,14 @@ class Segment:
         return joined(pieces)
 
     def _best_by_bounds(
-        self, events: EventBatch, n: int, weights: Mapping[Attribute, float], ranks: Ints
+        self,
+        matcher: RankingMatcher,
+        events: EventBatch,
+        n: int,
+        weights: Mapping[Attribute, float],
+        ranks: Ints,
     ) -> tuple[Hits, Bools]:
         """The same from the best clauses, and for which events that is sure."""
-        matcher = cast("RankingMatcher", self.matcher)
         of_space = None
         if weights:
             dimensions = self.words.vocabulary.dimensions
@@ -199,15 +229,11 @@ class Segment:
     ) -> Hits:
         return best(hits, self.scores(events, hits, weights), n, ranks[hits.rows])
 
-    def _attribute_weights(self, weights: Mapping[Attribute, float]) -> Floats:
-        attributes = self.words.vocabulary.attributes
-        return np.array([weights.get(attribute, 1.0) for attribute in attributes], np.float64)
-
     def scores(self, events: EventBatch, found: Hits, weights: Mapping[Attribute, float]) -> Floats:
         """The score of each criterion that was found, in the order of `found.rows`."""
         scores: Floats = _scores(
             found.starts, found.rows, events.starts, events.spaces, self.dim_of_space,
-            self.plan.conjunctions.n_dims, self._attribute_weights(weights),
+            self.plan.conjunctions.n_dims, self.words.weights(weights),
             *self.plan.programs, *self.plan.conjunctions.predicates,
         )  # fmt: skip
         return scores

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from remuda.arrays import Bools, Ints, Longs, frozen
 from remuda.encoding.plan import Plan
-from remuda.encoding.storing import read_vocabulary, write_vocabulary
+from remuda.encoding.storing import read_vocabulary, sorts, write_vocabulary
 from remuda.errors import StorageError
 from remuda.index.directory import Reading, Writing, point
 from remuda.index.locking import Lock
@@ -32,6 +32,7 @@ from remuda.language import json
 from remuda.matchers.contract import cnf_matcher, conjunction_matcher
 
 _CURRENT = "CURRENT"
+_WORDS = 2  # what is written of a vocabulary: before 2, versions were sorted that have no order
 _PATIENCE = 30.0  # seconds that a save waits for another one
 
 
@@ -206,7 +207,9 @@ def write_segment(part: Part, matcher: str, path: Path) -> str:
     writing.write("ids.arrow", [_arrow_bytes(compact(roster.id_array()))])
     writing.write("criteria.arrow", [documents])
     writing.write("tags.json", [json.encode(list(tags.names))])
-    writing.finish({"matcher": matcher, "criteria": len(roster), "headers": headers})
+    writing.finish(
+        {"matcher": matcher, "criteria": len(roster), "headers": headers, "words": _WORDS}
+    )
     object.__setattr__(segment, "home", str((segments / name).resolve()))
     return name
 
@@ -233,6 +236,9 @@ def _load_segment(path: Path, matcher: str) -> Part:
         places.terms,
     )
     words = reading.map("words.json")
+    if reading.facts.get("words", 1) < _WORDS and not sorts(json.decode(words)):
+        expressions = [criterion.expression for criterion in roster.criteria]
+        return Part(Segment.build(expressions, matcher=matcher), roster)
     segment = Segment(
         plan,
         built("matcher", conjunction_matcher(matcher), plan.conjunctions),

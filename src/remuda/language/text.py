@@ -37,6 +37,7 @@ from remuda.model.conditions import (
     Version,
 )
 from remuda.model.expressions import And, Expression, Or, Polarity, Predicate
+from remuda.model.stacks import on_any_stack
 
 __all__ = ["parse", "to_sql", "to_text"]
 
@@ -45,7 +46,7 @@ def parse(text: str) -> Expression:
     """Read the text form; ParseError, with its column, for anything that is not in it."""
     found = tokens(text, _FUNCTIONS)
     try:
-        return _read(_tree(found, text), False)
+        return on_any_stack(lambda: _read(_tree(found, text), False))
     except Refused as refused:
         raise ParseError(refused.reason, text, column(refused.node)) from None
     except RecursionError:

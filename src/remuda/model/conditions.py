@@ -13,8 +13,8 @@ from typing import Any
 
 from remuda.errors import InvalidCriterion
 from remuda.model.patterns import finds, found_anywhere, like_regex, matches_whole, regex
-from remuda.model.values import Kind, Ordered, checked, key, ordered
-from remuda.model.versions import version_key
+from remuda.model.values import Kind, Ordered, checked, key, ordered, whole
+from remuda.model.versions import VersionKey, version_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,17 +100,16 @@ class Version:
     base: str
     above: bool
     strict: bool = False
+    key: VersionKey = field(init=False, repr=False, compare=False)  # of the base
 
     def __post_init__(self) -> None:
-        _text(self.base, "a base version")
+        object.__setattr__(self, "key", version_key(_text(self.base, "a base version")))
 
     def accepts(self, value: Any) -> bool:
         if not isinstance(value, str):
             return False
-        found, base = version_key(value), version_key(self.base)
-        if found == base:
-            return not self.strict
-        return bool(base < found) is self.above
+        order = self.key.compare(version_key(value))
+        return (order < 0) is self.above if order else not self.strict
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,7 +259,7 @@ def _by_key(values: Iterable[Any]) -> dict[Hashable, Any]:
 def _bound(value: Any) -> tuple[Kind, Ordered] | None:
     if value is None:
         return None
-    found = ordered(value)
+    found = ordered(whole(value))
     if found is None:
         raise InvalidCriterion(f"{value!r} has no order, so it bounds no range")
     return found

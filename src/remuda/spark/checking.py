@@ -17,16 +17,16 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from remuda.encoding.events import Source
-from remuda.engine import ratifying
-from remuda.engine.deriving import clauses_of, draws
-from remuda.engine.ratifying import Ratification
-from remuda.engine.similarity import Similar, Similarity
 from remuda.errors import RemudaError
 from remuda.index.index import Index
 from remuda.index.question import Question
 from remuda.index.storage import current_version, read_version
 from remuda.language.criterion import Criterion
 from remuda.model.expressions import clock
+from remuda.proof import ratifying
+from remuda.proof.deriving import clauses_of, draws
+from remuda.proof.ratifying import Ratification
+from remuda.proof.similarity import Similar, Similarity
 from remuda.spark.tasks import Task, opened
 
 _SHOWN = 20  # disagreements that are kept

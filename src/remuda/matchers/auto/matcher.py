@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from remuda.matchers.auto.lists import find_listed, find_listed_many
 from remuda.matchers.auto.scratch import Scratch, together_until
 from remuda.matchers.auto.single import LISTED, find_alone
 from remuda.matchers.auto.words import U64, words_of
-from remuda.matchers.contract import Hits
+from remuda.matchers.contract import Description, Features, Hits
 
 _FEW_CLAUSES = 256  # they fit in a few chunks that every event reads, without keys
 _TOGETHER_DIMS = 2048  # of more, the events of a batch no longer fit in the cache side by side
@@ -47,6 +47,10 @@ class Facts(NamedTuple):
 class Auto:
     """Clauses clustered under access keys; thread-safe, never changed."""
 
+    features: ClassVar[Features] = Features(
+        layout=1, takes_sample=True, shares_out=True, counts=True, describes=True
+    )
+
     arena: U64
     places: U64
     traits: U64
@@ -57,7 +61,7 @@ class Auto:
     _spare: deque[Scratch] = field(default_factory=deque, init=False, repr=False, compare=False)
 
     @classmethod
-    def build(cls, table: ClauseTable, sample: EventBatch | None = None) -> Self:
+    def build(cls, table: ClauseTable, *, sample: EventBatch | None = None) -> Self:
         """Arrange the table; a sample of events to come makes for better keys."""
         words, often = words_of(table), keys.frequencies(table, sample)
         few = table.n_clauses <= _FEW_CLAUSES
@@ -110,7 +114,7 @@ class Auto:
             tally(per_event, per_clause, *scratch.blocks[:3])
         return per_clause
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self) -> Description:
         """What was chosen and why, and what it takes."""
         facts = self.facts
         why = (

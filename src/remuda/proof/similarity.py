@@ -13,11 +13,11 @@ import numpy as np
 
 from remuda.arrays import Bools, Longs
 from remuda.encoding.events import Portion, Source
-from remuda.engine.deriving import clauses_of, drawn, draws, probes
 from remuda.index.index import Index
 from remuda.index.question import Now
 from remuda.language.criterion import Criterion
 from remuda.model.expressions import clock
+from remuda.proof.deriving import clauses_of, drawn, draws, probes
 
 _AT_ONCE = 1024  # events
 _OTHERS = 128  # indexed criteria that events are drawn from

@@ -10,14 +10,14 @@ from random import Random
 from typing import Any
 
 from remuda.encoding.events import Portion, Source
-from remuda.engine.coverage import Coverage
-from remuda.engine.deriving import Probe, drawn, draws, probes
-from remuda.engine.reducing import smallest
 from remuda.index.index import Index
 from remuda.index.question import Now
 from remuda.language.criterion import Criterion
 from remuda.model.explanations import Explanation
 from remuda.model.expressions import clock
+from remuda.proof.coverage import Coverage
+from remuda.proof.deriving import Probe, drawn, draws, probes
+from remuda.proof.reducing import smallest
 
 Answer = bool | float | str | None  # it holds or not, its score, or the error that was raised
 
