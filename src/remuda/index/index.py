@@ -262,33 +262,31 @@ class Index:
 
         Events are those of `match_many`, or portions that were made of them.
         """
-        state, size = self._state, Size.few()
-        names = Names(state)
-        for portion, hits in _portioned(events, self._hits(state, question), threads, size):
+        names, size = Names(self._state), Size.few()
+        for portion, hits in _portioned(events, self._finding(names, question), threads, size):
             size.learn(len(portion), len(hits.rows))
             yield Answer(portion, Matches.of(hits, names, portion.errors))
 
     def _all(self, events: Any, question: Question, threads: int | None) -> Matches:
         """The whole answer."""
-        state = self._state
-        answers = list(_portioned(events, self._hits(state, question), threads))
-        errors = [portion.errors for portion, _ in answers if portion.errors is not None]
-        nothing = none(0, scored=question.n is not None)
-        hits = joined([hits for _, hits in answers] or [nothing])
-        return Matches.of(hits, Names(state), pa.concat_arrays(errors) if errors else None)
+        names = Names(self._state)
+        errors, found = [], []
+        for portion, hits in _portioned(events, self._finding(names, question), threads):
+            errors += [] if portion.errors is None else [portion.errors]
+            found.append(hits)
+        hits = joined(found or [none(0, scored=question.n is not None)])
+        return Matches.of(hits, names, pa.concat_arrays(errors) if errors else None)
 
-    def _hits(self, state: State, question: Question) -> Callable[[Portion], Hits]:
+    def _finding(self, names: Names, question: Question) -> Callable[[Portion], Hits]:
         """What finds the positions that answer the question about some events."""
-        names = Names(state)
+        state = names.state
 
         def find(portion: Portion) -> Hits:
-            found = []
-            for part, first in zip(self._answering(state, portion), names.starts, strict=False):
-                hits = part.hits(portion, question)
-                found.append(hits._replace(rows=hits.rows + np.int32(first)) if first else hits)
-            if not found:
+            parts = self._answering(state, portion)
+            if not parts:
                 return none(len(portion), scored=question.n is not None)
-            hits = side_by_side(found)
+            found = [part.hits(portion, question) for part in parts]
+            hits = side_by_side(found, names.starts)
             if question.n is None or (len(state.parts) == 1 and not state.tail):
                 return hits
             assert hits.scores is not None
