@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -108,7 +109,7 @@ def test_nothing_is_left_behind_when_writing_fails(index, tmp_path, monkeypatch)
         raise OSError(28, "No space left on device")
 
     index.add(rules(1, 50)[0])
-    monkeypatch.setattr(directory.os, "fsync", no_space)
+    monkeypatch.setattr(os, "fsync", no_space)
     with pytest.raises(StorageError, match="No space left"):
         index.save(tmp_path)
     monkeypatch.undo()

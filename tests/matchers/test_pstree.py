@@ -409,7 +409,7 @@ def test_memory_returns_when_most_is_deleted(kind: type[Matcher]) -> None:
 @both
 def test_a_stored_matcher_can_be_changed(kind: type[Matcher]) -> None:
     case = random_case(6, n_clauses=300, max_spaces=80)
-    header, blocks = pack(kind.build(case.table))
+    header, blocks = pack(kind.build(case.table), 1)
     matcher = unpack(kind, header, b"".join(blocks))
     for row in range(0, 300, 2):
         matcher.delete(row)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +13,7 @@ from remuda.cli.files import read_criteria
 from remuda.cli.rejects import Sieve, keep_rejects, show_rejects
 from remuda.cli.screen import Figures, counted, warn, working
 from remuda.cli.spark_session import need_spark
+from remuda.index.files import local
 
 if TYPE_CHECKING:
     from remuda.index.index import Index
@@ -103,7 +103,7 @@ def _built(plan: Plan, criteria: Sequence[Criterion]) -> str:
     from remuda.index.index import Index, load
     from remuda.model.attributes import Attribute
 
-    if Path(plan.index, "CURRENT").exists():
+    if (local(plan.index) / "CURRENT").exists():
         index = load(plan.index)
         same = frozenset(map(Attribute.parse, plan.scalars)) == index.scalars
         if same and index.matcher == plan.matcher:
@@ -116,7 +116,7 @@ def _changed(path: str, index: Index, criteria: Sequence[Criterion]) -> str:
     """Make the saved index have these criteria; only those that differ are written."""
     from remuda.language import json
 
-    before = _documents(path, index)
+    before = dict(zip(index.ids(), index.documents(), strict=True))
     after = {criterion.id: criterion for criterion in criteria}
     added = [criterion for name, criterion in after.items() if name not in before]
     changed = [
@@ -132,21 +132,3 @@ def _changed(path: str, index: Index, criteria: Sequence[Criterion]) -> str:
     index.remove(*removed)
     index.update([*changed, *added])
     return f"{path}, {index.save(path)}: {said}, {kept}"
-
-
-def _documents(path: str, index: Index) -> dict[str, bytes]:
-    """The criteria of the saved index as they are stored, by id."""
-    from remuda.index import storage
-
-    state, _ = storage.load(Path(path), index.version)
-    found: dict[str, bytes] = {}
-    for part in state.parts:
-        places = part.places()
-        ids = _taken(part.roster.id_array(), places)
-        found.update(zip(ids, _taken(part.roster.documents(), places), strict=True))
-    return found
-
-
-def _taken(array: Any, places: Iterable[int]) -> list[Any]:
-    found: list[Any] = array.take(places).to_pylist()
-    return found

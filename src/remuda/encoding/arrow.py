@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -23,51 +22,6 @@ Array: TypeAlias = Any  # pyarrow has no types of its own
 _STRANGE = object()  # a value that is there, and satisfies nothing
 
 
-def table_of(frame: Any) -> pa.Table:
-    """A data frame as a table; a column that Arrow refuses is a union of what its values are."""
-    try:
-        return pa.table(frame)
-    except (pa.ArrowException, TypeError, ValueError):
-        is_pandas = hasattr(frame, "iloc")
-        if not is_pandas and not hasattr(frame, "get_columns"):
-            raise
-    names = list(frame.columns)
-    columns = [frame.iloc[:, i] for i in range(len(names))] if is_pandas else frame.get_columns()
-    pairs = zip(map(str, names), map(_converted, columns), strict=True)
-    return pa.table(dict(pairs))
-
-
-def _converted(series: Any) -> Array:
-    try:
-        return pa.array(series, from_pandas=True) if hasattr(series, "iloc") else series.to_arrow()
-    except (pa.ArrowException, TypeError, ValueError):
-        return _mixed([tidy(value) for value in series])
-
-
-def _mixed(values: list[Any]) -> Array:
-    """Values of any kind as a union; those that Arrow cannot hold are strange ones in it."""
-    kinds = [type(value) if value == value else type(None) for value in values]  # noqa: PLR0124
-    places: dict[Any, list[int]] = {}
-    for i, kind in enumerate(kinds):
-        places.setdefault(kind, []).append(i)
-    codes, offsets = np.empty(len(values), np.int8), np.empty(len(values), np.int32)
-    children = []
-    for code, (kind, at) in enumerate(places.items()):
-        codes[at], offsets[at] = code, np.arange(len(at))
-        children.append(_of_kind(kind, [values[i] for i in at]))
-    return pa.UnionArray.from_dense(pa.array(codes), pa.array(offsets), children)
-
-
-def _of_kind(kind: Any, values: list[Any]) -> Array:
-    """Values of one Python type as an array; strange ones where Arrow has no type for them."""
-    try:
-        if kind is int and any(value.bit_length() > 63 for value in values):
-            return pa.array(list(map(Decimal, values)), pa.decimal256(76))
-        return pa.array(values)
-    except (pa.ArrowException, TypeError, ValueError):
-        return pa.array([b""] * len(values))
-
-
 def encode(encoder: Encoder, table: pa.Table | pa.RecordBatch, now: int) -> EventBatch:
     """The rows as events: a column is an attribute, structs and maps are objects."""
     n = table.num_rows
@@ -83,11 +37,21 @@ def encode(encoder: Encoder, table: pa.Table | pa.RecordBatch, now: int) -> Even
     return _by_row(np.concatenate(rows), np.concatenate(spaces), n)
 
 
+def objects(rows: Any) -> list[Any]:
+    """The rows of a table or batch, or the values of a column, as Python has them."""
+    if not isinstance(rows, pa.Table | pa.RecordBatch):
+        return _python(rows)
+    columns = [_python(column) for column in rows.columns]
+    names = rows.schema.names
+    values = zip(*columns, strict=True) if columns else [()] * rows.num_rows
+    return [dict(zip(names, row, strict=True)) for row in values]
+
+
 def _encoded(encoder: AttributeEncoder, values: Array, now: int) -> tuple[Longs, Ragged]:
     """The rows that have a value, and their spaces."""
     try:
-        present, values = _present(values)
-        return present, _spaces(encoder, values, now)
+        present, kept = _present(values)
+        return present, _spaces(encoder, kept, now)
     except _NOT_BY_COLUMN:
         return np.arange(len(values)), _each(encoder, _tidied(values), now)
 
@@ -160,8 +124,8 @@ def _plain_kind(kind: pa.DataType) -> pa.DataType:
 def _stored(values: Array) -> Array:
     """What an array of an extension type consists of, where that is also what Python gets."""
     kind = values.type
-    own = getattr(kind, "__arrow_ext_scalar_class__", lambda: pa.ExtensionScalar)
-    if own() is not pa.ExtensionScalar:
+    scalars = getattr(kind, "__arrow_ext_scalar_class__", lambda: pa.ExtensionScalar)()
+    if scalars.__module__ != pa.ExtensionScalar.__module__:  # it has code of its own
         raise _NotByColumnError
     stored = values.storage
     if kind.extension_name == "arrow.bool8":
@@ -266,7 +230,7 @@ def _element(values: Array, at: int) -> Array:
     starts, lengths, elements = _rows(values)
     position = np.where(at < 0, lengths + at, at)
     inside = (position >= 0) & (position < lengths)
-    return elements.take(pa.array(starts + position, pa.int64(), mask=~inside))
+    return _plain(elements).take(pa.array(starts + position, pa.int64(), mask=~inside))
 
 
 def _elements(values: Array) -> tuple[Array, Longs]:
@@ -274,7 +238,7 @@ def _elements(values: Array) -> tuple[Array, Longs]:
     starts, lengths, elements = _rows(values)
     ends = np.cumsum(lengths)
     at = np.repeat(starts - ends + lengths, lengths) + np.arange(ends[-1] if len(ends) else 0)
-    return elements.take(pa.array(at)), lengths
+    return _plain(elements).take(pa.array(at)), lengths
 
 
 def _rows(values: Array) -> tuple[Longs, Longs, Array]:
@@ -297,7 +261,7 @@ def _rows(values: Array) -> tuple[Longs, Longs, Array]:
     used = lengths > 0
     first = int(starts[used].min()) if used.any() else 0
     last = int((starts + lengths)[used].max()) if used.any() else 0
-    return starts - first, lengths, _plain(values.values.slice(first, last - first))
+    return starts - first, lengths, values.values.slice(first, last - first)
 
 
 def _is_list(kind: pa.DataType) -> bool:
@@ -318,10 +282,7 @@ def _is_strange(kind: pa.DataType) -> bool:
 
 def _by_rows(columns: dict[str, Any], attribute: Attribute, n_rows: int) -> Array:
     """Paths beyond plain steps, and types beyond plain ones: each row is read as an object."""
-    names = list(columns)
-    lists = [_python(column) for column in columns.values()]
-    rows = zip(*lists, strict=True)
-    events = [dict(zip(names, row, strict=True)) for row in rows] if names else [{}] * n_rows
+    events = objects(pa.table(columns)) if columns else [{}] * n_rows
     return _Objects([attribute.resolve(event) for event in events])
 
 

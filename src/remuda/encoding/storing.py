@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from remuda.encoding.literals import Dimension, Spaces, View, Vocabulary
+import numpy as np
+
+from remuda.arrays import starts_of
+from remuda.encoding.literals import YES, Dimension, Spaces, View, Vocabulary
 from remuda.encoding.spaces import ValueSpaces, VersionSpaces
 from remuda.encoding.table import ClauseTable
 from remuda.language import json
 from remuda.model.conditions import Condition, In, Version
 from remuda.model.expressions import Predicate
 from remuda.model.values import Kind, key, ordered
-from remuda.model.versions import version_key
 
 _STAND_IN: dict[View, Condition] = {View.VALUE: In(()), View.VERSION: Version("0", above=True)}
 
@@ -33,17 +35,10 @@ def read_vocabulary(documents: Sequence[Mapping[str, Any]], table: ClauseTable) 
         if base not in made:
             made[base] = _spaces(dimension.view, document["spaces"])
         spaces.append(made[base])
+    sizes = [1 + (YES if one is None else one.n_present) for one in spaces]
+    if not np.array_equal(starts_of(sizes), table.space_starts):
+        raise ValueError("the words are not those of the numbers")  # they would lead outside
     return Vocabulary(tuple(dimensions), tuple(spaces), table.space_starts, table.predicates)
-
-
-def sorts(documents: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether all versions that the documents sort have an order; once, any were sorted."""
-    return all(
-        version_key(base).is_plain
-        for document in documents
-        if document["view"] == View.VERSION
-        for base, _ in document["spaces"]
-    )
 
 
 def _write(dimension: Dimension, spaces: Spaces) -> dict[str, Any]:
@@ -88,7 +83,10 @@ def _spaces(view: View, written: Any) -> Spaces:
                 Kind(kind): _cuts(json.read_values(values), sides)
                 for kind, (values, sides) in written["cuts"].items()
             }
-            return ValueSpaces.restored(map(key, json.read_values(written["points"])), cuts)
+            points = list(map(key, json.read_values(written["points"])))
+            if len(points) != len(set(points)):
+                raise ValueError("a point is there twice")
+            return ValueSpaces.restored(points, cuts)
         case View.VERSION:
             return VersionSpaces.restored(written)
         case View.PATTERN | View.SET | View.TEST:

@@ -16,7 +16,7 @@ from typing import TypeVar
 import msgspec
 
 from remuda.errors import StorageError
-from remuda.index.directory import sync
+from remuda.index.files import sync
 from remuda.index.index import Index
 from remuda.language.criterion import Criterion
 
@@ -125,6 +125,8 @@ def on_any_stack(do: Callable[[S], T], given: S) -> T:
     """`do(given)`, and where the caller's stack is too deep for it, on a fresh one."""
     try:
         return do(given)
-    except RecursionError:
+    except Exception as error:
+        if not isinstance(error.__cause__ or error, RecursionError):
+            raise
         with ThreadPoolExecutor(1) as fresh:
             return fresh.submit(do, given).result()

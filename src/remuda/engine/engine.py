@@ -10,7 +10,6 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 from os import PathLike
-from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -40,11 +39,13 @@ from remuda.errors import (
     IndexNotFound,
     StorageError,
 )
+from remuda.index.files import local
 from remuda.index.forking import in_child
 from remuda.index.index import Index
 from remuda.index.matches import Match, Matches
 from remuda.index.nearest import Near
 from remuda.index.question import Now, Question, Tags, Weights
+from remuda.index.trial import try_out
 from remuda.language import json
 from remuda.language.criterion import Criterion
 from remuda.model.explanations import Explanation
@@ -91,10 +92,10 @@ class Engine:
             if read_only:
                 raise ValueError("an engine in memory cannot be read-only: give a path")
         elif read_only:
-            self._home = Home(Path(path))
+            self._home = Home(local(path))
             self.refresh()
         else:
-            self._store = Store(Path(path))
+            self._store = Store(local(path))
             self._slots, self._next_index = self._store.slots, self._store.next_index
         in_child(self, Engine._fork)
 
@@ -377,8 +378,11 @@ class Engine:
             self._store.log.check()
 
     def _texts(self, criteria: Iterable[Criterion]) -> list[Raw]:
-        """The criteria as the log has them."""
-        return documents(criteria) if self._store is not None else []
+        """The criteria as the log has them; what is in the log must not fail."""
+        if self._store is None:
+            return []
+        try_out(criteria)
+        return documents(criteria)
 
     def _put(
         self,
@@ -460,11 +464,13 @@ class Engine:
         if self._store is None:
             make()
             return 0
-        log = self._store.log
+        log, position = self._store.log, 0
         try:
             position = log.append(body)
             make()
-        except StorageError:  # nothing is in the log
+        except StorageError as error:
+            if position:  # else nothing is in the log
+                log.cut_by = error.__class__
             raise
         except BaseException as error:
             log.cut_by = error.__class__

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from remuda.errors import StorageError
-from remuda.index.directory import make_directory
+from remuda.index.files import make_directory
 
 FORMAT = 1
 _MARK = b"\xff\xfeRM"  # 0xff is in no UTF-8, so no body contains it

@@ -11,7 +11,7 @@ from pathlib import Path
 from filelock import lock_descriptor, unlock_descriptor
 
 from remuda.errors import StorageError
-from remuda.index.directory import make_directory
+from remuda.index.files import make_directory
 from remuda.index.forking import in_child
 
 _PAUSE = 0.01  # seconds between two tries

@@ -96,9 +96,16 @@ class Segment:
         return cls._arranged(made, words, matcher, sample)
 
     @classmethod
-    def over(cls, made: Plan, vocabulary: Vocabulary, matcher: str) -> Segment:
-        """What is planned, arranged by the matcher of that name."""
-        return cls._arranged(made, Lazy(lambda: vocabulary), matcher, None)
+    def over(
+        cls,
+        made: Plan,
+        words: Lazy,
+        matcher: str,
+        stored: tuple[Matcher | None, CnfMatcher | None] = (None, None),
+        home: str | None = None,
+    ) -> Segment:
+        """What is planned, arranged by the matcher of that name, or as it was stored."""
+        return cls._arranged(made, words, matcher, None, stored, home)
 
     @classmethod
     def _arranged(
@@ -107,18 +114,17 @@ class Segment:
         words: Lazy,
         matcher: str,
         sample: Callable[[Encoder], EventBatch] | None,
+        stored: tuple[Matcher | None, CnfMatcher | None] = (None, None),
+        home: str | None = None,
     ) -> Segment:
-        kind, options = conjunction_matcher(matcher), dict[str, Any]()
-        if kind.features.takes_weights:
-            options["weights"] = bounds(made)
-        if kind.features.takes_sample and sample is not None:
-            options["sample"] = sample(words.encoder)
+        conjunctions, cnf = stored
         return cls(
             made,
-            kind.build(made.conjunctions, **options),
-            cnf_matcher(matcher).build(made.cnf),
+            conjunctions or _built(made, words, matcher, sample),
+            cnf or cnf_matcher(matcher).build(made.cnf),
             words,
             frozen(made.conjunctions.dim_of_space()),
+            home,
         )
 
     @property
@@ -249,6 +255,18 @@ class Segment:
         kept = ~doubtful
         kept[doubtful] = ~np.isnan(self.scores(events, only(found, doubtful), {}))
         return only(found, kept)
+
+
+def _built(
+    made: Plan, words: Lazy, matcher: str, sample: Callable[[Encoder], EventBatch] | None
+) -> Matcher:
+    """The matcher of that name over the conjunctions, with what it takes beside them."""
+    kind, options = conjunction_matcher(matcher), dict[str, Any]()
+    if kind.features.takes_weights:
+        options["weights"] = bounds(made)
+    if kind.features.takes_sample and sample is not None:
+        options["sample"] = sample(words.encoder)
+    return kind.build(made.conjunctions, **options)
 
 
 @kernel

@@ -57,8 +57,10 @@ class Features:
     """The number of its layout on disk: the fields of the class, and what their words mean.
 
     A change of either needs another number. An array that was written under one meaning and is
-    read under another has the right checksum and makes kernels read anywhere.
+    read under another has the right checksum and means something else.
     """
+    maps: bool = False
+    """It is a MappedMatcher."""
     takes_sample: bool = False
     """`build` takes `sample`, events like those to come. It may decide speed, never answers."""
     takes_weights: bool = False
@@ -92,9 +94,8 @@ class Answering(Protocol):
       a lock. What it scribbles on is made for the call, or lent to one call at a time.
     - Arrays that it keeps are frozen (`remuda.arrays.frozen`). A loaded index has them
       memory-mapped and read-only, and a kernel would else be compiled twice, or crash on a write.
-    - A dataclass or named tuple of arrays and plain values, its fields declared with their types,
-      is written to disk and mapped as it is. Anything else is built anew when an index is loaded,
-      with the plan alone: no sample, no weights.
+    - It is built anew from the plan when an index is loaded, without a sample, unless it is a
+      MappedMatcher.
     """
 
     features: ClassVar[Features]
@@ -113,6 +114,22 @@ class Matcher(Answering, Protocol):
     @classmethod
     def build(cls, table: ClauseTable) -> Self:
         """Arrange the clauses; the table is shared with others, and stays as it is."""
+        ...
+
+
+class MappedMatcher(Matcher, Protocol):
+    """A matcher that is written to disk and mapped from there: one that takes long to build.
+
+    It is a dataclass or named tuple of arrays and plain values, its fields declared with their
+    types.
+    """
+
+    def check(self, table: ClauseTable) -> None:
+        """Refuse, as `remuda.encoding.checks` does, what would lead a kernel outside its arrays.
+
+        It was read from a file that anybody may have written. The table was checked before, and
+        is the one it was built from, if the file is right.
+        """
         ...
 
 

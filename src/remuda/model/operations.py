@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
 from remuda.errors import InvalidCriterion
-from remuda.model.calendars import Extract, at, epoch_milliseconds, extract
-from remuda.model.moments import parse_instant
+from remuda.model.calendars import Extract, epoch_milliseconds, extract
+from remuda.model.moments import check_pattern, parse_instant
 from remuda.model.values import Number, number
 
 _DIGITS = 2000  # exact results longer than this are out of range, and the value passes through
@@ -159,10 +159,8 @@ class DateTime:
             return value
         if self.extract is Extract.DIFF_WITH_EPOCH:
             return now - moment
-        try:
-            return extract(at(moment, _zone(self.zone)), self.extract)
-        except (OverflowError, ValueError, OSError):
-            return value  # beyond the years that a calendar knows
+        found = extract(moment, _zone(self.zone), self.extract)
+        return value if found is None else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +173,8 @@ class ToDateTime:
     def __post_init__(self) -> None:
         if self.format is not None and not isinstance(self.format, str):
             raise InvalidCriterion(f"a date-time pattern is a string, not {self.format!r}")
+        if self.format is not None:
+            check_pattern(self.format)
 
     def apply(self, value: Any, now: int) -> Any:
         if not isinstance(value, str):

@@ -119,7 +119,7 @@ def key(value: Any) -> Hashable:
 
 def _nested_key(value: Any, levels: int) -> Hashable:
     if levels == 0:
-        raise RecursionError
+        raise TypeError  # what it would be on any stack
     if isinstance(value, Mapping):
         parts = [(name, _part_key(part, levels)) for name, part in value.items()]
         return "object", frozenset(parts)

@@ -12,28 +12,25 @@ as it is. Nothing of the driver's is captured, so that Spark Connect can run it 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, Observation
-from pyspark.sql import functions as sf
 from pyspark.sql.streaming.query import StreamingQuery
 
 from remuda.errors import StorageError
-from remuda.index.directory import sync
+from remuda.index.answers import ERROR, MATCHES, VERSION
+from remuda.index.files import local, make_directory, place, writing
+from remuda.index.question import Question
 from remuda.index.storage import current_version
 from remuda.model.expressions import clock
-from remuda.spark import matching
-from remuda.spark.asking import VERSION
-from remuda.spark.events import ERROR
-from remuda.spark.matching import MATCHES
+from remuda.spark.matching import answered, exploded, observed
 
 _TOLD = "_batch.json"
 _PINS = 100  # batches whose pins are kept; Spark itself retries none but the last
@@ -114,7 +111,7 @@ def match_stream(
     current_version(Path(work.index))  # better no stream than one that fails at its first event
     events.limit(0).select(*(work.columns or ("*",)))
     for directory in (work.output, work.pins):
-        Path(directory).mkdir(parents=True, exist_ok=True)
+        make_directory(Path(directory))
 
     def process(frame: DataFrame, batch_id: int) -> None:
         told = _published(frame, batch_id, work)
@@ -137,10 +134,7 @@ def batches(output: str | PathLike[str]) -> Iterator[Batch]:
 
 
 def _directory(path: str | PathLike[str]) -> str:
-    text = fspath(path)
-    if "://" in text and not text.startswith("file://"):
-        raise StorageError(text, "a directory that is mounted is needed, not an object store")
-    return os.path.abspath(text.removeprefix("file://").removeprefix("file:"))  # noqa: PTH100
+    return str(local(path).absolute())
 
 
 def _published(frame: DataFrame, batch_id: int, work: _Work) -> Batch:
@@ -158,8 +152,7 @@ def _published(frame: DataFrame, batch_id: int, work: _Work) -> Batch:
     seen = _write(frame, pin, aside, work)
     told = Batch(batch_id, pin.version, pin.now, **seen, seconds=time.monotonic() - began)
     _put(aside / _TOLD, asdict(told))
-    aside.rename(target)
-    sync(target.parent)
+    place(aside, target)
     return told
 
 
@@ -174,33 +167,23 @@ def _pinned(file: Path, batch_id: int, index: str) -> _Pin:
     return pin
 
 
-def _fresh(writing: Path, batch_id: int) -> Path:
+def _fresh(home: Path, batch_id: int) -> Path:
     """A place for a new try, and nothing of the old ones."""
-    for old in writing.glob(f"{batch_id}-*"):
+    for old in home.glob(f"{batch_id}-*"):
         shutil.rmtree(old, ignore_errors=True)
-    return writing / f"{batch_id}-{uuid.uuid4().hex[:8]}"
+    return home / f"{batch_id}-{uuid.uuid4().hex[:8]}"
 
 
 def _write(frame: DataFrame, pin: _Pin, aside: Path, work: _Work) -> dict[str, int]:
     """Match the rows and write them; how many there were."""
-    how: dict[str, Any] = {
-        "version": pin.version, "now": pin.now, "tags": work.tags, "event": work.event
-    }  # fmt: skip
-    if work.top is None:
-        found = matching.match(frame, work.index, **how)
-    else:
-        found = matching.top(frame, work.index, work.top, weights=work.weights, **how)
-    told = [MATCHES, VERSION] + ([ERROR] if work.event is not None else [])
+    question = Question.of(pin.now, work.tags, work.top, work.weights)
+    found = answered(frame, work.index, question, version=pin.version, event=work.event)
     seen = Observation()
-    found = found.observe(
-        seen,
-        sf.count(sf.lit(1)).alias("rows"),
-        sf.coalesce(sf.sum(sf.size(MATCHES)), sf.lit(0)).alias("matches"),
-        (sf.count(ERROR) if work.event is not None else sf.count(sf.lit(None))).alias("errors"),
-    )
-    found = found.select(*(work.columns or frame.columns), *told)
+    found = observed(found, seen, work.event)
+    added = [MATCHES, VERSION] + ([ERROR] if work.event is not None else [])
+    found = found.select(*(work.columns or frame.columns), *added)
     if work.explode:
-        found = found.withColumn(MATCHES, sf.explode(MATCHES))
+        found = exploded(found)
     found.write.parquet(str(aside))
     return {name: int(value) for name, value in seen.get.items()}
 
@@ -211,10 +194,5 @@ def _told(directory: Path) -> Batch:
 
 def _put(file: Path, content: dict[str, Any]) -> None:
     """Write a small file, at once or not at all."""
-    aside = file.with_name(f".{file.name}.{uuid.uuid4().hex[:8]}")
-    with aside.open("w", encoding="utf-8") as writing:
-        json.dump(content, writing)
-        writing.flush()
-        os.fsync(writing.fileno())
-    aside.replace(file)
-    sync(file.parent)
+    with writing(file) as open_file:
+        open_file.write(json.dumps(content).encode())
