@@ -45,7 +45,7 @@ from remuda.model.expressions import And, Expression
 
 _CURRENT = "CURRENT"
 _PATIENCE = 30.0  # seconds that a writer waits for another one
-_UNCHECKED = re.compile(rb"v\d{6,}\n")  # CURRENT as it was before it had a checksum
+_NAMED = re.compile(rb"(v\d{6,})\n")  # of CURRENT; all of it, before it had a checksum
 _LAYOUTS = {"plan": 1, "roster": 1, "words": 2}  # a change of what their numbers mean is another
 _ANY = And()
 _log = logging.getLogger("remuda.index")
@@ -193,11 +193,14 @@ def current_version(path: Path) -> str:
     file = path / _CURRENT
     try:
         found = file.read_bytes()
-        return (found if _UNCHECKED.fullmatch(found) else read_checked(file)).decode().strip()
+        name = _NAMED.fullmatch(found) or _NAMED.fullmatch(read_checked(file))
     except StorageError:
         raise
     except OSError as error:
         raise StorageError(str(file), f"there is no index here: {error.strerror}") from None
+    if name is None:
+        raise StorageError(str(file), "it names no version")
+    return name[1].decode()
 
 
 def _next_version(path: Path) -> str:
