@@ -21,7 +21,7 @@ from remuda.model.attributes import Attribute, Digits
 from remuda.model.calendars import Extract
 from remuda.model.conditions import Contains, Like, Matches, Related, Suffix
 from remuda.model.operations import DateTime, Operation
-from remuda.model.patterns import PatternSet, literal_regex
+from remuda.model.patterns import PatternSet
 
 _REMEMBERED = 1 << 16  # values an attribute; beyond that its memory starts anew
 
@@ -164,19 +164,6 @@ def _enter(
         assert isinstance(dimension.condition, Related)
         chain.sets.add(dimension.condition, start + YES)
     else:
-        chain.patterns.append(_whole_pattern(dimension.condition))
+        assert isinstance(dimension.condition, Matches | Like | Suffix | Contains)
+        chain.patterns.append(dimension.condition.whole_pattern)
         chain.pattern_spaces.append(start + YES)
-
-
-def _whole_pattern(condition: Any) -> str:
-    match condition:
-        case Matches():
-            return condition.whole_pattern
-        case Like():
-            return condition.regex
-        case Suffix(text):
-            return f"(?s:.*){literal_regex(text)}"
-        case Contains(text):
-            return f"(?s:.*){literal_regex(text)}(?s:.*)"
-        case _:
-            raise TypeError(f"{condition!r} is no pattern")

@@ -8,6 +8,7 @@ of like size become a larger one in the background.
 from __future__ import annotations
 
 import itertools
+import operator
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -188,8 +189,7 @@ class Index:
         self, events: Any, n: int, *, weights: Weights = None, tags: Tags = None, now: Now = None
     ) -> Matches:
         """The n best of each event."""
-        if n < 0:
-            raise ValueError(f"a top of {n} makes no sense")
+        n = _count(n)
         state, asked, by_attribute = self._state, Asked.of(now, tags), attribute_weights(weights)
 
         names = Names(state)
@@ -228,7 +228,7 @@ class Index:
 
         Ties go by id. Those that hold are not among them, nor are those that never could.
         """
-        asked = Asked.of(now, tags)
+        asked, n = Asked.of(now, tags), _count(n)
         found = []
         for part in self._parts(self._state):
             batch = part.segment.encoder.encode((event,), asked.now)
@@ -429,6 +429,17 @@ def _table(events: Any) -> Any:
 def _n_rows(events: Any) -> int:
     table = _table(events)
     return len(events) if table is None else int(table.num_rows)
+
+
+def _count(n: Any) -> int:
+    """How many are wanted, checked."""
+    try:
+        whole = operator.index(n)
+    except TypeError:
+        raise TypeError(f"n is how many are wanted, a whole number, not {n!r}") from None
+    if whole < 0:
+        raise ValueError(f"a top of {n} makes no sense")
+    return whole
 
 
 def _found(state: State, id: str) -> tuple[int, int]:

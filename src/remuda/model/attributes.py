@@ -14,7 +14,7 @@ from jsonpath.function_extensions import ExpressionType, FilterFunction
 
 from remuda.errors import InvalidCriterion
 from remuda.model.patterns import finds, matches_whole
-from remuda.model.values import tidy
+from remuda.model.values import checked_text, tidy
 
 _STEP = re.compile(
     r"""
@@ -90,6 +90,9 @@ class Attribute:
     _only: str | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        for step in self.steps:
+            if isinstance(step, str) and not step.isascii():
+                checked_text(step, "a path")
         only = self.steps[0] if len(self.steps) == 1 else None
         object.__setattr__(self, "_only", only if isinstance(only, str) else None)
 
@@ -137,6 +140,7 @@ def _step(match: re.Match[str]) -> Step:
 
 
 def _query(path: str, text: str) -> Query:
+    checked_text(path, "a path")
     try:
         _JSONPATH.compile(text)
     except (JSONPathError, RecursionError, ValueError) as error:

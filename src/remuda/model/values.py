@@ -40,6 +40,24 @@ def tidy(value: Any) -> Any:
     return _foreign(value)
 
 
+def is_text(value: str) -> bool:
+    """Whether the string is Unicode text: one with half of a surrogate pair satisfies nothing."""
+    if value.isascii():
+        return True
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def checked_text(value: str, what: str) -> str:
+    """The string, or InvalidCriterion where it is no text: nothing could write it down."""
+    if not is_text(value):
+        raise InvalidCriterion(f"{what} must be text, and {value!r} has half of a surrogate pair")
+    return value
+
+
 def number(value: Any) -> Number | None:
     """The exact number that `value` stands for; None where it is none, or not a number (NaN).
 
@@ -71,7 +89,7 @@ def ordered(value: Any) -> tuple[Kind, Ordered] | None:
     """The kind and the comparable form of a value that has an order; None for all others."""
     kind = type(value)
     if kind is str:
-        return Kind.STRING, value
+        return (Kind.STRING, value) if is_text(value) else None
     if kind is bool or value is None:
         return None
     exact = number(value)
@@ -120,7 +138,21 @@ def checked(value: Any) -> Any:
         raise InvalidCriterion("NaN equals nothing, so it is no value to compare with")
     if type(key(value)) is object:
         raise InvalidCriterion(f"a value of type {type(value).__name__} cannot be compared")
+    _check_texts(value)
     return value if isinstance(value, list | tuple | Mapping) else tidy(value)
+
+
+def _check_texts(value: Any) -> None:
+    """Refuse a string that is no text, however deep it stands."""
+    if isinstance(value, str):
+        checked_text(value, "a value")
+    elif isinstance(value, Mapping):
+        for name, part in value.items():
+            _check_texts(name)
+            _check_texts(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            _check_texts(part)
 
 
 def _foreign(value: Any) -> Any:
