@@ -106,23 +106,21 @@ def ranges(draw: st.DrawFn) -> Range:
     return Range(draw(bound), draw(bound), draw(st.booleans()), draw(st.booleans()))
 
 
-_PATTERNS = ("a.*", ".*", "", "[ab]+", "(a|b)c?", r"\d\.\d", "(?i)B", "^a", "b$")
-_LITERALS = ("a", "abc", " and ", r"\Qa.b\E", "日本", "ABC", "(?:abc)", "abc", "[ab]", "é")
-_BETWEEN = ("", ".*", r"\w+", "(?s:.*)", "|", "?", "{3}", "(?i)")
-shared_patterns = (  # of literals that many share, some of them several times
-    st.lists(st.sampled_from((*_LITERALS, *_BETWEEN)), max_size=7)
-    .map("".join)
-    .filter(lambda pattern: is_pattern(pattern))
-)
-_patterns = st.one_of(st.sampled_from((*_PATTERNS, r"\Qa.b")), shared_patterns)
-
-
 def is_pattern(pattern: str) -> bool:
     """Whether RE2 takes the pattern."""
     try:
         return bool(regex(pattern))
     except InvalidCriterion:
         return False
+
+
+_PATTERNS = ("a.*", ".*", "", "[ab]+", "(a|b)c?", r"\d\.\d", "(?i)B", "^a", "b$")
+_LITERALS = ("a", "abc", " and ", r"\Qa.b\E", "日本", "ABC", "(?:abc)", "abc", "[ab]", "é")
+_BETWEEN = ("", ".*", r"\w+", "(?s:.*)", "|", "?", "{3}", "(?i)")
+shared_patterns = (  # of literals that many share, some of them several times
+    st.lists(st.sampled_from((*_LITERALS, *_BETWEEN)), max_size=7).map("".join).filter(is_pattern)
+)
+_patterns = st.one_of(st.sampled_from((*_PATTERNS, r"\Qa.b")), shared_patterns)
 
 
 _likes = st.sampled_from(("a%", "%b", "_", "%", "a\\%b", "%a%b%", "", "a_c", "\\\\"))

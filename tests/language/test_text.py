@@ -547,28 +547,27 @@ def test_an_expression_is_a_string() -> None:
         parse(5)  # type: ignore[arg-type]
 
 
-_SOUP = (
-    *"a b . , ( ) [ ] * + - % = < > ; : ? @ # $ ! ~ ^ & | / \\ ' \" ` { }".split(),
-    *"AND OR NOT NULL TRUE FALSE IN IS LIKE RLIKE BETWEEN ESCAPE DISTINCT FROM AS DIV".split(),
-    *"CAST( DATE TIMESTAMP INT DECIMAL( CASE WHEN THEN END SELECT INTERVAL EXISTS( LATERAL".split(),
-    *"version( size( array_contains( exists( object( list( double( substring( datetime(".split(),
-    *"1 1e 1.5BD 5L 1.5D .5 0x1F 1e400 'x' '' r'x' -- /* */ <=> <> := :: -> => || && {{ }}".split(),
-)  # fmt: skip
+_SOUP = """
+a b . , ( ) [ ] * + - % = < > ; : ? @ # $ ! ~ ^ & | / \\ ' \" ` { }
+AND OR NOT NULL TRUE FALSE IN IS LIKE RLIKE BETWEEN ESCAPE DISTINCT FROM AS DIV
+CAST( DATE TIMESTAMP INT DECIMAL( CASE WHEN THEN END SELECT INTERVAL EXISTS( LATERAL
+version( size( array_contains( exists( object( list( double( substring( datetime(
+1 1e 1.5BD 5L 1.5D .5 0x1F 1e400 'x' '' r'x' -- /* */ <=> <> := :: -> => || && {{ }}
+"""
+_WORDS = st.sampled_from(_SOUP.split())
 
 
 @settings(max_examples=count(300, 100_000))
 @given(
     st.one_of(
-        st.lists(st.sampled_from(_SOUP), max_size=12).map(" ".join),
-        st.lists(st.sampled_from(_SOUP), max_size=8).map("".join),
+        st.lists(_WORDS, max_size=12).map(" ".join),
+        st.lists(_WORDS, max_size=8).map("".join),
         st.text(st.characters(exclude_categories=()), max_size=20),
     )
 )
 def test_any_text_is_an_expression_or_a_parse_error(text: str) -> None:
     try:
         found = parse(text)
-    except ParseError as error:
-        assert str(error)
-    else:
-        assert isinstance(found, Expression)
-        assert found.holds({}) in (True, False)
+    except ParseError:
+        return
+    assert found.holds({}) in (True, False)

@@ -8,7 +8,6 @@ from collections.abc import Callable
 import pytest
 import re2
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from remuda.engine.engine import Engine
 from remuda.errors import InvalidCriterion

@@ -32,7 +32,13 @@ def encode(encoder: Encoder, table: pa.Table | pa.RecordBatch, now: int) -> Even
         if values is None or len(values) == values.null_count:
             continue
         present, values = _present(values)
-        found = _spaces(attribute, values, now)
+        try:
+            found = _spaces(attribute, values, now)
+        except MemoryError:
+            raise
+        except Exception:  # value by value, so that only what is at fault goes without
+            objects = values.values if isinstance(values, _Objects) else _python(values)
+            found = _each(attribute, [tidy(value) for value in objects], now)
         rows.append(np.repeat(present, np.diff(found.starts)))
         spaces.append(found.items)
     return _by_row(np.concatenate(rows), np.concatenate(spaces), n)

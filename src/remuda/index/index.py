@@ -8,6 +8,7 @@ of like size become a larger one in the background.
 from __future__ import annotations
 
 import itertools
+import logging
 import operator
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ import pyarrow as pa
 from remuda.arrays import Longs, frozen
 from remuda.encoding import arrow
 from remuda.encoding.encoder import Encoder
+from remuda.encoding.plan import plan
 from remuda.encoding.table import EventBatch
 from remuda.errors import CriterionNotFound, DuplicateCriterion, StorageError
 from remuda.index import storage
@@ -38,12 +40,13 @@ from remuda.language.json import read_event
 from remuda.matchers.contract import NAMES
 from remuda.model.attributes import Attribute
 from remuda.model.explanations import Explanation
-from remuda.model.expressions import attribute_weights, clock
+from remuda.model.expressions import Or, attribute_weights, clock
 
 Now = datetime | int | None
 Weights = Mapping[str, float] | None
 Tags = Iterable[str] | None
 
+_LOG = logging.getLogger(__name__)
 _AT_ONCE = 1 << 14  # rows of a batch that are encoded and matched together
 _TAIL = 192  # criteria that wait before they become a segment
 
@@ -68,6 +71,7 @@ class Index:
         self._published: Published | None = None
         self._writing = threading.RLock()
         self._merging: threading.Thread | None = None
+        self._aside: dict[str, tuple[Criterion, str]] = {}  # failed outside of a segment
 
     @classmethod
     def build(
@@ -161,8 +165,13 @@ class Index:
             found += zip(orders, part.roster.names(rows), strict=True)
         for late in state.tail:
             criterion = late.criterion
-            if asked.admits(criterion) and criterion.holds(event, now=asked.now):
-                found.append((late.order, criterion.id))
+            try:
+                if asked.admits(criterion) and criterion.holds(event, now=asked.now):
+                    found.append((late.order, criterion.id))
+            except MemoryError:
+                raise
+            except Exception as error:  # one that fails must not fail the others
+                self._set_aside(criterion, error)
         return [name for _, name in sorted(found)]
 
     def match_json(self, event: str | bytes, *, tags: Tags = None, now: Now = None) -> list[str]:
@@ -247,7 +256,8 @@ class Index:
     def stats(self) -> dict[str, Any]:
         """Sizes: criteria, clauses, dimensions, spaces, bytes, matcher, fill of tail and graves.
 
-        `chosen` says for each segment which layout the matcher took, and why.
+        `chosen` says for each segment which layout the matcher took, and why; `set_aside` which
+        criteria fail, so that they match nothing, and why.
         """
         state = self._state
         plans = [part.segment.plan for part in state.parts]
@@ -262,7 +272,30 @@ class Index:
             "bytes": sum(part.segment.nbytes for part in state.parts),
             "matcher": self.matcher,
             "chosen": [part.segment.stats() for part in state.parts],
+            "set_aside": self._failures(state),
         }
+
+    def _set_aside(self, criterion: Criterion, error: Exception) -> None:
+        """Remember that a criterion fails; a warning names it once."""
+        known = self._aside.get(criterion.id)
+        if known is None or known[0] is not criterion:
+            reason = f"{type(error).__name__}: {error}"
+            self._aside[criterion.id] = criterion, reason
+            _LOG.warning("set aside, since it fails: %r (%s)", criterion.id, reason)
+
+    def _failures(self, state: State) -> dict[str, str]:
+        """The criteria that are set aside, and why."""
+        found = {}
+        for name, (criterion, reason) in list(self._aside.items()):
+            where = state.find(name)
+            if where is not None and state.get(where).criterion == criterion:
+                found[name] = reason
+        for part in state.parts:
+            aside = part.aside()
+            if aside is not None:
+                places = part.places()[aside[part.places()]]
+                found |= dict.fromkeys(part.roster.names(places.astype(np.int32)), part.why())
+        return found
 
     def save(self, path: str | PathLike[str]) -> str:
         """Write a new version into the directory; only what changed is written. Its name."""
@@ -354,8 +387,33 @@ class Index:
         self._state = replace(self._state, parts=tuple(kept))
 
     def _part_of(self, found: Sequence[tuple[int, Criterion]]) -> Part:
+        """A part of criteria that are there already: one that cannot be planned is set aside."""
         orders = np.array([order for order, _ in found], np.int64)
-        return self._part([criterion for _, criterion in found], orders)
+        criteria = [criterion for _, criterion in found]
+        try:
+            return self._part(criteria, orders)
+        except MemoryError:
+            raise
+        except Exception:
+            sound = [self._is_plannable(criterion) for criterion in criteria]
+            if all(sound):
+                raise
+            expressions = [
+                criterion.expression if is_sound else Or()
+                for criterion, is_sound in zip(criteria, sound, strict=True)
+            ]
+            segment = Segment.build(expressions, matcher=self.matcher, scalars=self.scalars)
+            return Part(segment, Roster.of(criteria, orders))
+
+    def _is_plannable(self, criterion: Criterion) -> bool:
+        try:
+            plan([criterion.expression], scalars=self.scalars)
+        except MemoryError:
+            raise
+        except Exception as error:
+            self._set_aside(criterion, error)
+            return False
+        return True
 
     def _part(self, criteria: Sequence[Criterion], orders: Longs, sample: Any = None) -> Part:
         expressions = [criterion.expression for criterion in criteria]

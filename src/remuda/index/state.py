@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -24,6 +25,7 @@ from remuda.matchers.kernels.programs import NEVER
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import clock
 
+_LOG = logging.getLogger(__name__)
 _FIRST = 64  # events that are matched first, to see how many hits they have
 _HITS = 1 << 22  # hits that may be in memory while they are counted
 _FEW = 64  # a share of a part below which its criteria are tried one by one
@@ -113,8 +115,26 @@ class Part:
 
     def _adds_up(self, asked: Asked) -> bool:
         """Whether all that a clause stands for is wanted, so that hits need not be looked at."""
+        return self._is_whole(asked) and self.segment.adds_up
+
+    def _is_whole(self, asked: Asked) -> bool:
+        """Whether all that the segment finds stands."""
         whole = self.alive is None and asked.tags is None and not len(self.roster.terms)
-        return whole and self.segment.adds_up
+        return whole and self.aside() is None
+
+    def aside(self) -> Bools | None:
+        """Those that fail, and so match nothing; a warning names them once."""
+        aside = self.segment.aside
+        words = self.segment.words
+        if aside is not None and len(words.aside) > words.reported:
+            words.reported = len(words.aside)
+            names = self.roster.names(np.flatnonzero(aside).astype(np.int32))
+            _LOG.warning("set aside, since they fail: %s (%s)", _few(names), self.why())
+        return aside
+
+    def why(self) -> str:
+        """Why some are set aside."""
+        return "; ".join(dict.fromkeys(self.segment.words.aside.values()))
 
     def _in_turn(self, events: EventBatch, asked: Asked) -> Iterator[Hits]:
         """The hits of a few events at a time, so few that they take little memory."""
@@ -130,6 +150,9 @@ class Part:
         """Those of the hits that were not removed and are in force."""
         if self.alive is not None:
             found = only(found, self.alive[found.rows])
+        aside = self.aside()
+        if aside is not None:
+            found = only(found, ~aside[found.rows])
         if len(self.roster.terms):
             found = only(found, in_force(self.roster.terms[found.rows], now))
         return found
@@ -139,6 +162,9 @@ class Part:
         places = self.places()
         if asked.tags is not None:
             places = np.intersect1d(places, self.roster.tags.of_any(asked.tags))
+        aside = self.aside()
+        if aside is not None:
+            places = places[~aside[places]]
         if len(self.roster.terms):
             places = places[in_force(self.roster.terms[places], asked.now)]
         lacking = self.segment.lacking(events, places.astype(np.int32))
@@ -152,7 +178,7 @@ class Part:
     ) -> Found:
         """The n best of each event."""
         ranks = self.roster.ranks
-        if self.alive is None and asked.tags is None and not len(self.roster.terms):
+        if self._is_whole(asked):
             return self.segment.best(events, n, weights, ranks)
         hits = self.match(events, asked)
         found = Found(hits.starts, hits.rows, self.segment.scores(events, hits, weights))
@@ -275,3 +301,8 @@ class Names(Sequence[str]):
         ranks = np.empty(len(names), np.int64)
         ranks[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
         return ranks[inverse]
+
+
+def _few(names: Sequence[str]) -> str:
+    shown = ", ".join(map(repr, names[:10]))
+    return shown if len(names) <= 10 else f"{shown} and {len(names) - 10} more"
