@@ -186,7 +186,7 @@ def _beside_scan() -> None:
     """Three million ads."""
     [experiment] = chosen("ads-3m")
     [point] = experiment.points
-    _warm_up(small(point))
+    _warm_up(generator(small(point)))
     workload = generator(point.workload).draw()
     clauses = dnf_table(workload.criteria)
     events = event_batch(workload.criteria, workload.events)

@@ -62,10 +62,10 @@ def generator(parameters: dict[str, Any]) -> Any:
     return KINDS[own.pop("kind")](**own)
 
 
-def small(point: Point) -> Any:
-    """The same with few criteria and events, to compile what will be timed."""
+def small(point: Point) -> dict[str, Any]:
+    """The same parameters with few criteria and events, to compile what will be timed."""
     sizes = {field.name for field in fields(KINDS[point.workload["kind"]])} & _SIZES.keys()
-    return generator({**point.workload, **{size: _SIZES[size] for size in sizes}})
+    return {**point.workload, **{size: _SIZES[size] for size in sizes}}
 
 
 def _experiment(group: str, entry: dict[str, Any]) -> Experiment:

@@ -45,7 +45,7 @@ class Cost:
 def measure(matcher: str, label: str, workload: Workload, expected: int | None) -> Cost:
     """Build, check the number of matches, then time."""
     columns = workload.criteria
-    build = _builder(matcher, columns)
+    build = builder(matcher, columns)
     start = time.process_time()
     built = build()
     build_s = time.process_time() - start
@@ -72,13 +72,14 @@ def measure(matcher: str, label: str, workload: Workload, expected: int | None) 
 
 def warm_up(matcher: str, workload: Workload) -> None:
     """Compile the matcher's kernels on a few criteria, so that no figure holds it."""
-    built = _builder(matcher, workload.criteria)()
+    built = builder(matcher, workload.criteria)()
     events = event_batch(workload.criteria, workload.events)
     built.match(events)
     built.match(events.one(0))  # which may have kernels of its own
 
 
-def _builder(matcher: str, columns: Columns) -> Callable[[], Any]:
+def builder(matcher: str, columns: Columns) -> Callable[[], Any]:
+    """What builds the matcher of that name over the columns."""
     if columns.cnf.any():
         cnf = cnf_table(columns)
         return lambda: cnf_matcher(matcher).build(cnf)

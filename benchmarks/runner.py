@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
+from benchmarks import against as by_turns
 from benchmarks import auto, core, encoding, engine, language, mustang, onedim, ranking, spark
 from benchmarks.definitions import Experiment, chosen, experiments, generator, small
 from benchmarks.measure import Cost, WrongAnswer, measure, warm_up
@@ -23,7 +24,13 @@ _OTHERS = {
 }
 
 
-def main(names: Sequence[str], *, only: Sequence[str] = (), plots: bool = True) -> int:
+def main(
+    names: Sequence[str],
+    *,
+    only: Sequence[str] = (),
+    plots: bool = True,
+    against: str | None = None,
+) -> int:
     """Run the experiments; 1 if an answer was wrong or not known, 2 if a name was."""
     if not names:
         for experiment in experiments():
@@ -31,6 +38,8 @@ def main(names: Sequence[str], *, only: Sequence[str] = (), plots: bool = True) 
         for name, (question, _) in _OTHERS.items():
             print(f"{name}: {question}")
         return 0
+    if against is not None:
+        return max(by_turns.main(name, against, only) for name in names)
     failed = 0
     for name in names:
         if name in _OTHERS:
@@ -55,7 +64,7 @@ def run(experiment: Experiment, only: Sequence[str], plots: bool) -> bool:
     for point in experiment.points:
         workload = generator(point.workload).draw()
         for matcher in matchers:
-            warm_up(matcher, small(point).draw())
+            warm_up(matcher, generator(small(point)).draw())
             try:
                 cost = measure(matcher, point.label, workload, point.matches)
             except WrongAnswer as error:

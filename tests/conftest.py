@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from strategies import ALL, SOAK
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -15,15 +17,19 @@ settings.register_profile(
     "remuda",
     deadline=None,  # compiling a kernel takes longer than any example
     suppress_health_check=[HealthCheck.too_slow],
-    derandomize=True,
+    derandomize=not SOAK,
 )
 settings.load_profile("remuda")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
+    outside = [item for item in items if item.get_closest_marker("outside") and not ALL]
+    if outside:
+        config.hook.pytest_deselected(items=outside)
+        items[:] = [item for item in items if item not in set(outside)]
 
 
 @pytest.hookimpl(optionalhook=True)

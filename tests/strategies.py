@@ -45,6 +45,8 @@ from remuda.model.operations import (
 from remuda.model.patterns import regex
 
 SOAK = os.environ.get("REMUDA_SOAK") == "1"
+ALL = os.environ.get("REMUDA_ALL") == "1"  # `./run test all`: what is missing is a failure
+SEED = int(os.environ.get("REMUDA_SEED", "0"))  # of what proofs draw without Hypothesis
 
 
 def count(reduced: int, full: int) -> int:
@@ -57,6 +59,7 @@ NOW = 1_700_000_000_000  # one clock for all tests
 PATHS = ("a", "b", "c", "user.age", "$.tags[0]", "$['odd name']", "tags", "items[*].k")
 _NUMBERS = (0, 1, 2, 3, -1, 1.0, 0.1, 0.30000000000000004, 2.5, Decimal("0.3"), 2**53, 2**53 + 1)
 _STRINGS = ("", "a", "ab", "abc", "b", "B", "1", "1.0", "1.2-rc1", "a%b", "é", "日本", "a\nb", "\\")
+_VERSIONS = ("0", "0.0.0-alpha", "v2", "1.foo.1", "1.0.alpha.1", "1-sp", "1" + "-1" * 400)
 _DATES = (date(2024, 2, 29), date(1970, 1, 1))
 _TIMESTAMPS = (
     datetime(2024, 2, 29, 12, tzinfo=UTC),
@@ -65,12 +68,22 @@ _TIMESTAMPS = (
 )
 _EPOCHS = (NOW, 1_709_210_096_789)
 
-scalars = st.sampled_from((*_NUMBERS, *_STRINGS, True, False, *_DATES, *_TIMESTAMPS, *_EPOCHS))
+
+def _deep(levels: int) -> list[object]:
+    """Lists in lists."""
+    value: list[object] = [1]
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+_SCALARS = (*_NUMBERS, *_STRINGS, True, False, *_DATES, *_TIMESTAMPS, *_EPOCHS)
+scalars = st.sampled_from((*_SCALARS, *_SCALARS, *_VERSIONS))
 json_scalars = st.sampled_from(
     (*(n for n in _NUMBERS if not isinstance(n, Decimal)), *_STRINGS, True, False, *_EPOCHS)
 )
 _odd = st.sampled_from(
-    (None, float("nan"), float("inf"), {"k": 1}, {"k": 1.0}, {}, [1], [[1]], b"x")
+    (None, float("nan"), float("inf"), {"k": 1}, {"k": 1.0}, {}, [1], [[1]], b"x", _deep(150))
 )
 event_texts = st.one_of(  # more than criteria may have: halves of surrogate pairs
     st.sampled_from((*_STRINGS, "abc and abc and abc", "a.b", "abcabcabc", "ABC and", "a\ud800")),
@@ -124,7 +137,7 @@ _patterns = st.one_of(st.sampled_from((*_PATTERNS, r"\Qa.b")), shared_patterns)
 
 
 _likes = st.sampled_from(("a%", "%b", "_", "%", "a\\%b", "%a%b%", "", "a_c", "\\\\"))
-_texts = st.sampled_from(_STRINGS)
+_texts = st.sampled_from((*_STRINGS, "\ud7ff", "a\U0010ffff"))
 
 conditions = st.one_of(
     _operands.map(In),
@@ -133,7 +146,10 @@ conditions = st.one_of(
     ranges(),
     st.builds(Matches, _patterns, st.booleans()),
     st.builds(
-        Version, st.sampled_from(("1.0", "1.2", "1.2-rc", "a")), st.booleans(), st.booleans()
+        Version,
+        st.sampled_from(("1.0", "1.2", "1.2-rc", "a", *_VERSIONS)),
+        st.booleans(),
+        st.booleans(),
     ),
     st.builds(Like, _likes),
     st.builds(Prefix, _texts),

@@ -17,7 +17,7 @@ from remuda.language.criterion import Criterion
 from remuda.language.json_structs import Detail, PreOperation
 from remuda.model.conditions import satisfies
 from remuda.model.values import key, tidy
-from strategies import NOW
+from strategies import ALL, NOW
 
 HERE = Path(__file__).parent
 OURS = HERE / "data" / "cases.jsonl"
@@ -25,9 +25,8 @@ MUSTANGS = HERE.parent.parent / "shared" / "conformance" / "mustang-tests.jsonl"
 
 
 def rows(path: Path) -> list[Any]:
-    if not path.exists():
-        reason = f"{path.name} is kept outside the project, and is not here"
-        return [pytest.param({}, marks=pytest.mark.skip(reason=reason))]
+    if not path.exists() and not ALL:  # it is kept outside the project
+        return []
     cases = map(json.loads, path.read_text(encoding="utf-8").splitlines())
     return [pytest.param(case, id=case["source"]) for case in cases]
 

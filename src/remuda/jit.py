@@ -1,76 +1,46 @@
-"""The compile policy of all kernels."""
+"""The compile policy of all kernels, and the folders where compiled ones are kept.
+
+A compiled kernel is found by what it was made of: its own code, and that of all kernels and the
+values of all constants that it uses. Numba's own cache looks at the file that a kernel stands in
+alone, and a constant changed in another one crashes it. So copies of a tree, and states of one
+tree, share what is the same in them; nothing has to be thrown away when a file is saved.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import logging
 import os
+import pickle
+import sys
 import time
-import zlib
-from collections.abc import Callable
+import types
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
+import llvmlite  # type: ignore[import-untyped]
 import numba
+import numpy as np
 from numba.core import event
+from numba.core.caching import NullCache
+from numba.core.compiler import CompileResult
+from numba.core.dispatcher import Dispatcher
+from numba.core.serialize import dumps
 
-_ROOMS = ("arrays.py", "jit.py", "encoding", "matchers", "index")  # where kernels come from
 _PATIENCE = 1.0  # seconds of compiling before a line says so
+_DIGEST = 32  # bytes of a checksum, which stands before what is kept
+_MOST_KEPT = 4096  # compiled kernels in a folder; a third of that is one state with all matchers
+_VERSIONS = (sys.version_info[:3], sys.abiflags, numba.__version__, llvmlite.__version__)
 _log = logging.getLogger("remuda")
 
 
-def _cache_directory() -> str:
-    """A cache for each state of the rooms with kernels as a whole, with bounds checked or not.
-
-    Numba watches only the file that a kernel stands in, but builds in the constants and the
-    kernels that it imports from others: a change there would go unseen, and crash.
-    """
-    package = Path(__file__).parent
-    found = (path for room in _ROOMS for path in (package / room, *(package / room).rglob("*.py")))
-    stats = [(path, path.stat()) for path in sorted(found) if path.is_file()]
-    state = [(str(p), s.st_mtime_ns, s.st_size) for p, s in stats]
-    config: Any = numba.config
-    stamp = zlib.crc32(repr((config.BOUNDSCHECK, state)).encode())
-    return str(_base(package) / f"kernels-{stamp:08x}")
-
-
-def _base(package: Path) -> Path:
-    """Beside the sources where we may write there, else in the user's own cache."""
-    if chosen := os.environ.get("NUMBA_CACHE_DIR"):
-        return Path(chosen)
-    if os.access(package, os.W_OK):
-        return package / "__pycache__"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "remuda"
-
-
-class _Patience(event.Listener):
-    """Says once that kernels are being compiled, when that takes long."""
-
-    def __init__(self) -> None:
-        self.started, self.spent, self.said = 0.0, 0.0, False
-
-    def on_start(self, _: Any) -> None:
-        self.started = time.perf_counter()
-
-    def on_end(self, _: Any) -> None:
-        self.spent += time.perf_counter() - self.started
-        self.started = time.perf_counter()
-        if self.spent > _PATIENCE and not self.said:
-            self.said = True
-            _log.warning(
-                "compiling kernels for this machine, which takes a while and is kept in %s; "
-                "`remuda warmup` does it ahead",
-                _CACHE,
-            )
-
-
-event.register("numba:compile", _Patience())  # type: ignore[no-untyped-call]
-
-
-_CACHE = _cache_directory()
-
-
 def kernel(loop: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile `loop` on first call; cached on disk, free of the GIL.
+    """Compile `loop` on first call; kept on disk, free of the GIL.
 
     Its types are Numba's to check: callers unpack whole tuples of arrays into it.
     """
@@ -83,10 +53,165 @@ def inlined(loop: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _compiled(loop: Callable[..., Any], **options: Any) -> Callable[..., Any]:
-    config: Any = numba.config
-    others = config.CACHE_DIR
-    config.CACHE_DIR = _CACHE  # Numba looks when it is handed the loop, then no more
+    dispatcher = numba.njit(nogil=True, **options)(loop)
+    if isinstance(dispatcher, Dispatcher):  # not where NUMBA_DISABLE_JIT leaves the loop as it is
+        dispatcher._cache = _Kept(dispatcher)  # type: ignore[attr-defined]
+    return cast("Callable[..., Any]", dispatcher)
+
+
+class _Kept(NullCache):
+    """The compiled forms of one kernel on disk; a torn file, or a folder full, does no harm."""
+
+    def __init__(self, dispatcher: Any) -> None:
+        self._dispatcher = dispatcher
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        target_context.refresh()
+        name = self._name(sig, target_context.codegen())
+        for folder in _folders():
+            with suppress(Exception):  # whatever a damaged file raises: it is compiled anew
+                body = (folder / name).read_bytes()
+                if hashlib.sha256(body[_DIGEST:]).digest() == body[:_DIGEST]:
+                    parts = pickle.loads(body[_DIGEST:])  # noqa: S301 - the folders are the user's
+                    return CompileResult._rebuild(target_context, *parts)  # type: ignore[no-untyped-call]
+        return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        if data.library.has_dynamic_globals:  # addresses of this process
+            return
+        body = dumps(data._reduce())  # type: ignore[no-untyped-call]
+        name = self._name(sig, data.codegen)
+        if not any(_written(folder, name, body) for folder in _folders()):
+            _say_once(
+                "compiled kernels are not kept: %s cannot be written; set NUMBA_CACHE_DIR to a "
+                "folder that can, or let `remuda warmup` fill one of them ahead",
+                " and ".join(map(str, _folders())) or "no folder is known that",
+            )
+
+    def _name(self, sig: Any, codegen: Any) -> str:
+        state = (_VERSIONS, codegen.magic_tuple(), str(sig), _stamp(self._dispatcher))
+        digest = hashlib.sha256(repr(state).encode()).hexdigest()[:32]
+        return f"{self._dispatcher.py_func.__name__}-{digest}.kernel"
+
+
+def _folders() -> list[Path]:
+    """Where compiled kernels are looked for and kept: beside the sources, and the user's own."""
+    if chosen := os.environ.get("NUMBA_CACHE_DIR"):
+        return [Path(chosen) / "remuda"]
+    folders = [Path(__file__).parent / "__pycache__" / "kernels"]
+    with suppress(RuntimeError):  # nobody's home
+        folders.append(Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "remuda")
+    return folders
+
+
+def _written(folder: Path, name: str, body: bytes) -> bool:
+    """Whether the folder now has the kernel: another process sees all of it or nothing."""
+    aside = folder / f".{uuid.uuid4().hex}"
     try:
-        return cast("Callable[..., Any]", numba.njit(cache=True, nogil=True, **options)(loop))
-    finally:
-        config.CACHE_DIR = others
+        folder.mkdir(parents=True, exist_ok=True)
+        aside.write_bytes(hashlib.sha256(body).digest() + body)
+        aside.replace(folder / name)
+    except OSError:
+        with suppress(OSError):
+            aside.unlink()
+        return False
+    _tidy(folder)
+    return True
+
+
+@cache
+def _tidy(folder: Path) -> None:
+    """Remove the kernels that were kept longest ago where there are too many; once a process."""
+    with suppress(OSError):
+        kernels = sorted(folder.glob("*.kernel"), key=lambda path: path.stat().st_mtime)
+        for path in kernels[: -_MOST_KEPT // 2] if len(kernels) > _MOST_KEPT else ():
+            path.unlink(missing_ok=True)
+
+
+@cache
+def _stamp(dispatcher: Any) -> str:
+    """What a kernel is made of: code, options, and all that it reaches by name."""
+    config: Any = numba.config
+    state = [repr((config.BOUNDSCHECK, sorted(dispatcher.targetoptions.items())))]
+    pending, seen = [dispatcher.py_func], set[Any]()
+    while pending:
+        function = pending.pop()
+        if function in seen:
+            continue
+        seen.add(function)
+        state.append(f"{function.__module__}.{function.__qualname__}{function.__defaults__}")
+        state += _code(function.__code__)
+        for name, value in _reached(function):
+            if isinstance(value, Dispatcher):
+                pending.append(value.py_func)
+                state.append(f"{name}: {sorted(value.targetoptions.items())}")
+            else:
+                state.append(f"{name}: {_described(value)}")
+    return hashlib.sha256("\n".join(state).encode()).hexdigest()
+
+
+def _code(code: types.CodeType) -> Iterator[str]:
+    """A function's own instructions, without the places where they stand."""
+    plain = [one for one in code.co_consts if not isinstance(one, types.CodeType)]
+    yield repr((code.co_code, plain, code.co_names, code.co_varnames, code.co_freevars))
+    for one in code.co_consts:
+        if isinstance(one, types.CodeType):
+            yield from _code(one)
+
+
+def _reached(function: Any) -> list[tuple[str, Any]]:
+    """The globals and outer variables that a function may use."""
+    names = set[str]()
+    pending = [function.__code__]
+    while pending:
+        code = pending.pop()
+        names.update(code.co_names)
+        pending += [one for one in code.co_consts if isinstance(one, types.CodeType)]
+    reached = [(name, function.__globals__[name]) for name in names & function.__globals__.keys()]
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    return sorted([*reached, *((name, cell.cell_contents) for name, cell in cells)], key=_first)
+
+
+def _first(pair: tuple[str, Any]) -> str:
+    return pair[0]
+
+
+def _described(value: Any) -> str:
+    """A value that is built into a kernel; of our own code that Numba calls, its whole file."""
+    if isinstance(value, np.ndarray | tuple | int | float | bool | str | bytes | None):
+        return value.tobytes().hex() if isinstance(value, np.ndarray) else repr(value)
+    if hasattr(value, "_fields"):  # a class of named tuples
+        return repr((value.__name__, value._fields))
+    origin = getattr(value, "__module__", None) or getattr(value, "__name__", None) or ""
+    if not origin.startswith("remuda"):
+        return f"{origin}.{getattr(value, '__qualname__', type(value).__name__)}"
+    source = inspect.getsourcefile(getattr(value, "_defn", value))
+    assert source is not None
+    return hashlib.sha256(Path(source).read_bytes()).hexdigest()
+
+
+@cache
+def _say_once(line: str, *facts: Any) -> None:
+    _log.warning(line, *facts)
+
+
+class _Patience(event.Listener):
+    """Says once that kernels are being compiled, when that takes long."""
+
+    def __init__(self) -> None:
+        self.started, self.spent = 0.0, 0.0
+
+    def on_start(self, _: Any) -> None:
+        self.started = time.perf_counter()
+
+    def on_end(self, _: Any) -> None:
+        self.spent += time.perf_counter() - self.started
+        self.started = time.perf_counter()
+        if self.spent > _PATIENCE:
+            _say_once(
+                "compiling kernels for this machine, which takes a while and is kept for the next "
+                "time; `remuda warmup` does it ahead"
+            )
+
+
+event.register("numba:compile", _Patience())  # type: ignore[no-untyped-call]

@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remuda.encoding import uniting
+from remuda.encoding.checks import check_plan
 from remuda.encoding.merging import merge
 from remuda.encoding.narrowing import GONE
 from remuda.encoding.plan import Plan, plan
-from remuda.index.segment import Segment
+from remuda.index.segment import Lazy, Segment
 from remuda.language.python import attr
 from remuda.language.text import parse
 from remuda.model.conditions import In
@@ -53,7 +54,9 @@ def _merged(lots, stay, prefer_cnf=False):
 
 
 def _check(made, kept: list[Expression], batch) -> None:
-    segment = Segment.over(*made, "scan")
+    plan, vocabulary = made
+    check_plan(plan, len(kept), plan.conjunctions.n_spaces)
+    segment = Segment.over(plan, Lazy(lambda: vocabulary), "scan")
     encoded = segment.encoder.encode(batch, NOW)
     found = segment.match(encoded)
     scores = segment.scores(encoded, found, {})

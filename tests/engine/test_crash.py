@@ -13,7 +13,7 @@ import pytest
 from crash_child import THREADS, Model, changed, criterion, names
 
 from remuda.engine.engine import Engine
-from strategies import count
+from strategies import SEED, count
 
 CHILD = Path(__file__).with_name("crash_child.py")
 
@@ -91,7 +91,7 @@ def test_crash(tmp_path: Path) -> None:
     n_kills = count(5, 200)
     for kill in range(n_kills):
         told = tmp_path / f"told-{kill}"
-        killed(path, told, model, kill, fresh)
+        killed(path, told, model, SEED + kill, fresh)
         lines = lines_of(told)
         n_acknowledged += sum("done" in line for line in lines)
         fresh = max([fresh, *(line["tries"].get("last", 0) for line in lines if "tries" in line)])

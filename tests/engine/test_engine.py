@@ -125,6 +125,12 @@ def test_what_is_no_criterion_changes_nothing(engine: Engine) -> None:
 UNKNOWN = {
     "delete": lambda engine: engine.delete("nope", "r1"),
     "delete nothing": lambda engine: engine.delete("nope"),
+    "enable": lambda engine: engine.enable("nope", "r1"),
+    "disable": lambda engine: engine.disable("nope", "r1"),
+    "get": lambda engine: engine.get("nope", "r1"),
+    "index": lambda engine: engine.index("nope"),
+    "stats": lambda engine: engine.stats("nope"),
+    "match_many": lambda engine: engine.match_many("nope", [EVENT]),
     "search": lambda engine: engine.search("nope", EVENT),
     "top": lambda engine: engine.top("nope", EVENT, 1),
     "nearest": lambda engine: engine.nearest("nope", EVENT, 1),
@@ -165,6 +171,52 @@ def test_an_index_is_ratified_and_compared(engine: Engine) -> None:
     assert engine.ratify("ads", False, seed=1, seconds=5).disagreements == ()
     found = engine.similarity("ads", rule(1), events=[EVENT, {"a": 1, "b": "x"}], n=1)
     assert [one.id for one in found.similar] == ["r1"]
+
+
+def test_a_service_needs_nothing_more(engine: Engine) -> None:
+    engine.add("all", rules(1, 2, 9))
+    assert engine.get("all", "r2") == rule(2)
+    with pytest.raises(CriterionNotFound):
+        engine.get("all", "r3")
+    found = engine.match_many("all", iter([EVENT, {}]), threads=2)
+    assert [found.ids(0), found.ids(1)] == [["r1", "r2"], []]
+    assert engine.stats("all")["criteria"] == 3
+    copied = engine.index("all")
+    assert list(copied.ids()) == ["r1", "r2", "r9"]
+    copied.remove("r1")
+    assert engine.search("all", EVENT) == ["r1", "r2"], "what is done to a copy stays there"
+
+
+def test_switching_off_and_on_outlives_a_crash(tmp_path: Path) -> None:
+    with opened(tmp_path) as engine:
+        engine.add("all", rules(1, 2, 3))
+        engine.disable("all", "r1", "r3", "r1")
+        engine.enable("all", "r3")
+        assert engine.search("all", EVENT) == ["r2", "r3"]
+        with pytest.raises(CriterionNotFound):
+            engine.disable("all", "r2", "nobody")
+        shutil.copytree(tmp_path, tmp_path / "crashed", ignore=shutil.ignore_patterns("crashed"))
+    with opened(tmp_path / "crashed") as engine:
+        assert engine.search("all", EVENT) == ["r2", "r3"]
+        assert [engine.get("all", f"r{i}").enabled for i in (1, 2, 3)] == [False, True, True]
+        engine.enable("all", "r1")
+        assert engine.search("all", EVENT) == ["r1", "r2", "r3"]
+
+
+def test_a_switch_never_undoes_an_update(engine: Engine) -> None:
+    """Updates and switches by turns in two threads: the last update stays, whoever came last."""
+    engine.add("all", rule(1))
+
+    def switch() -> None:
+        for i in range(100):
+            (engine.enable if i % 2 else engine.disable)("all", "r1")
+
+    thread = threading.Thread(target=switch)
+    thread.start()
+    for i in range(100):
+        engine.update("all", rule(1, tags=frozenset({f"t{i}"})))
+        assert engine.get("all", "r1").tags == {f"t{i}"}
+    thread.join()
 
 
 def test_the_moment_can_be_given(engine: Engine) -> None:

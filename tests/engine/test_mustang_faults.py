@@ -8,11 +8,11 @@ from decimal import Decimal
 
 import pytest
 
-from remuda.engine import ratifying
 from remuda.engine.engine import Engine
 from remuda.errors import InvalidCriterion
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
+from remuda.proof import ratifying
 
 IN, OUT = "INCLUDED", "EXCLUDED"
 

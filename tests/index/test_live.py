@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -14,27 +14,33 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from remuda.errors import CriterionNotFound, DuplicateCriterion
 from remuda.index import index as module
-from remuda.index import merging
+from remuda.index import merging, state
 from remuda.index.index import Index, load
 from remuda.index.nearest import shortfall
 from remuda.language.criterion import Criterion
-from remuda.model.calendars import at
 from strategies import NOW, count, events, expressions
 
 ids = st.sampled_from([f"c{i}" for i in range(12)])
 tags = st.frozensets(st.sampled_from("xyz"), max_size=2)
 moments = st.sampled_from((NOW, NOW - 86_400_000, NOW + 86_400_000))
-START = at(NOW - 1000, UTC)
-terms = st.sampled_from(((None, None), (START, None), (None, START), (START, at(NOW + 1, UTC))))
+START = datetime.fromtimestamp(NOW / 1000 - 1, UTC)
+terms = st.sampled_from(
+    ((None, None), (START, None), (None, START), (START, START + timedelta(milliseconds=1001)))
+)
 
 
 class LiveIndex(RuleBasedStateMachine):
     """Random changes, then random questions."""
 
-    @initialize(start=st.lists(expressions, max_size=4), tail=st.sampled_from((1, 2, 3)))
-    def build(self, start, tail) -> None:
+    @initialize(
+        start=st.lists(expressions, max_size=4),
+        tail=st.sampled_from((1, 2, 3, 9)),
+        plain=st.sampled_from((0, 5, 1000)),
+    )
+    def build(self, start, tail, plain) -> None:
         self.patched = pytest.MonkeyPatch()  # so that a few changes make and merge segments
         self.patched.setattr(module, "_TAIL", tail)
+        self.patched.setattr(state, "_PLAIN", plain)
         self.patched.setattr(merging, "_FANOUT", 3)
         criteria = [Criterion(f"c{i}", one) for i, one in enumerate(start)]
         self.model = {one.id: one for one in criteria}
@@ -154,6 +160,7 @@ class LiveIndex(RuleBasedStateMachine):
         if hasattr(self, "model"):
             assert len(self.index) == len(self.model)
             assert [one.id for one in self.index] == list(self.model)
+            assert list(self.index.ids()) == list(self.model)
 
 
 TestLiveIndex = pytest.mark.soak(LiveIndex.TestCase)

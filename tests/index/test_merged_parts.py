@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,10 +22,9 @@ from remuda.index.state import Part, State
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
 from remuda.matchers.contract import NAMES
-from remuda.model.calendars import at
 from strategies import NOW, count, events, expressions
 
-LATER = at(NOW, UTC) + timedelta(hours=1)
+LATER = datetime.fromtimestamp(NOW / 1000, UTC) + timedelta(hours=1)
 IDS = ("a", "b", "é", "\ud7ff", "\uffff", "\U00010000", "日本", *(f"c{i}" for i in range(9)))
 
 criteria = st.lists(
@@ -52,12 +51,12 @@ def _part(pairs, matcher: str) -> Part:
 
 def _index(part: Part, matcher: str) -> Index:
     index = Index(matcher=matcher)
-    index._state = State((part,), (), int(part.roster.orders.max(initial=-1)) + 1)
+    index._state = State((part,), next_order=int(part.roster.orders.max(initial=-1)) + 1)
     return index
 
 
 def _loaded(part: Part, matcher: str, path) -> Part:
-    storage.save(State((part,), (), 99), {"matcher": matcher, "scalars": []}, path)
+    storage.save(State((part,), next_order=99), {"matcher": matcher, "scalars": []}, path)
     return storage.load(path)[0].parts[0]
 
 

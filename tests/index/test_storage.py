@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,15 @@ def test_a_loaded_index_answers_as_the_saved_one(index: rm.Index, tmp_path: Path
     assert [loaded.match(one) for one in events] == [index.match(one) for one in events]
     assert loaded.explain({"a": 3}, "r3").to_dict() == index.explain({"a": 3}, "r3").to_dict()
     assert loaded["r7"].to_json() == index["r7"].to_json()
+
+
+@pytest.mark.parametrize("last", ["\ud7ff", "\ue000", "\U0010ffff", "\U0000ffff"])
+def test_prefixes_next_to_what_no_file_has(last: str, tmp_path: Path) -> None:
+    index = rm.Index.build([rm.Criterion("p", rm.attr("a").prefix(f"x{last}"))])
+    index.save(tmp_path)
+    for text in (f"x{last}", f"x{last}z", "x", "x\ud800", "x\ud7fe", "x\ue000", "y"):
+        expected = ["p"] if text.startswith(f"x{last}") else []
+        assert index.match({"a": text}) == rm.load(tmp_path).match({"a": text}) == expected
 
 
 def test_an_increment_writes_only_what_is_new(index: rm.Index, tmp_path: Path) -> None:
@@ -99,7 +109,7 @@ def test_nothing_is_left_behind_when_writing_fails(index, tmp_path, monkeypatch)
         raise OSError(28, "No space left on device")
 
     index.add(rules(1, 50)[0])
-    monkeypatch.setattr(directory.os, "fsync", no_space)
+    monkeypatch.setattr(os, "fsync", no_space)
     with pytest.raises(StorageError, match="No space left"):
         index.save(tmp_path)
     monkeypatch.undo()

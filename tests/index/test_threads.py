@@ -14,7 +14,7 @@ import pytest
 from remuda.index.index import Index
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
-from strategies import count
+from strategies import SEED, count
 
 CHANGES = count(2_000, 100_000)
 STEADY, VOLATILE, READERS = 5_000, 100, 8
@@ -62,7 +62,7 @@ def change(index: Index, history: History, rng: random.Random) -> None:
 def test_threads(capsys: pytest.CaptureFixture[str]) -> None:
     steady = [Criterion(f"s{i}", (attr("a") == i % 50) & (attr("b") >= i)) for i in range(STEADY)]
     index, history = Index.build(steady), History()
-    rng = random.Random(1)
+    rng = random.Random(SEED)
     answers: list[tuple[int, int, int, set[str]]] = []
     errors: list[BaseException] = []
     before, during = [], []

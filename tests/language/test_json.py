@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from remuda.errors import InvalidCriterion, NoMustangEquivalent
+from remuda.language import json_writing
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
 from remuda.model.calendars import Extract
@@ -31,7 +33,16 @@ from remuda.model.conditions import (
     Suffix,
     Version,
 )
-from remuda.model.expressions import And, Expression, Not, Or, Polarity, Predicate
+from remuda.model.expressions import (
+    MAX_LEVELS,
+    MAX_PARTS,
+    And,
+    Expression,
+    Not,
+    Or,
+    Polarity,
+    Predicate,
+)
 from remuda.model.operations import (
     Arithmetic,
     BinaryConversion,
@@ -45,8 +56,10 @@ from remuda.model.operations import (
     Substring,
     ToDateTime,
 )
+from remuda.model.values import MAX_LEVELS as MAX_VALUE_LEVELS
 from strategies import NOW, attributes, events, expressions, expressions_over, scalars
 
+T = TypeVar("T")
 Json = dict[str, Any]
 A, B, C = (attr(name).eq(1) for name in "abc")
 IS_ONE = {"caveat": "EQUALITY", "values": [1]}
@@ -583,14 +596,71 @@ def test_refuses_what_is_nested_too_deeply(closed: bool) -> None:
         Criterion.from_json(text)
 
 
-def test_writes_what_is_nested_too_deeply_to_be_read() -> None:
+def nested(levels: int) -> Expression:
+    """And and Or in turn, so many of them."""
     expression: Expression = A
-    for i in range(5000):
-        expression = (Or if i % 2 else And)(B, Not(expression))
-    source = Criterion("deep", expression).to_json()
-    assert source["criterias"][0]["criterias"][0]["id"] == "deep_1"
-    with pytest.raises(InvalidCriterion, match="'deep': it is nested too deeply"):
-        Criterion.from_json(source)
+    for i in range(levels):
+        expression = (Or if i % 2 else And)(B, expression)
+    return expression
+
+
+def from_deep(frames: int, call: Callable[[], T]) -> T:
+    """What `call` gives when so many calls are open around it."""
+    return from_deep(frames - 1, call) if frames else call()
+
+
+def test_the_deepest_nesting_is_read_and_written_from_any_stack() -> None:
+    whole = Criterion("deep", nested(MAX_LEVELS - 1) & attr("c").isin(deep_value(MAX_VALUE_LEVELS)))
+    text = whole.document()
+    for frames in (0, 300, 700, 900):
+        assert from_deep(frames, whole.document) == text
+        again = from_deep(frames, lambda: Criterion.from_json(text))
+        assert again.document() == text
+
+
+def deep_value(levels: int) -> Any:
+    """Lists in lists."""
+    value: Any = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+def _json_of(expression: Expression) -> Json:
+    return json_writing.criterion("deep", expression)
+
+
+def _endless() -> list[Any]:
+    value: list[Any] = []
+    value.append(value)
+    return value
+
+
+TOO_DEEP_TEXT = json.dumps(_json_of(nested(MAX_LEVELS + 1)))
+TOO_DEEP = {
+    "an expression": lambda: Criterion("deep", nested(MAX_LEVELS + 1)),
+    "JSON": lambda: Criterion.from_json(_json_of(nested(MAX_LEVELS + 1))),
+    "JSON text": lambda: Criterion.from_json(TOO_DEEP_TEXT),
+    "a value": lambda: Criterion("deep", attr("c").isin(deep_value(MAX_VALUE_LEVELS + 1))),
+    "an endless value": lambda: Criterion("deep", attr("c").isin(_endless())),
+}
+
+
+@pytest.mark.parametrize("make", TOO_DEEP.values(), ids=TOO_DEEP)
+@pytest.mark.parametrize("frames", [0, 700])
+def test_one_level_more_is_refused_from_any_stack(make: Callable[[], Any], frames: int) -> None:
+    with pytest.raises(InvalidCriterion, match=r"levels"):
+        from_deep(frames, make)
+
+
+def test_refuses_too_many_parts() -> None:
+    with pytest.raises(InvalidCriterion, match=f"{MAX_PARTS} parts"):
+        Criterion("wide", And(*[A] * MAX_PARTS))
+    doubled = A
+    for _ in range(60):  # the same object twice, sixty times over
+        doubled = And(doubled, doubled)
+    with pytest.raises(InvalidCriterion, match=f"{MAX_PARTS} parts"):
+        Criterion("wide", doubled)
 
 
 # --- writing
@@ -690,7 +760,7 @@ LEAVES: dict[str, tuple[Predicate, Json]] = {
     "path": (attr("user.age").exists(), {"lhs": "$.user.age"}),
     "odd path": (attr("$['odd name'][0]").exists(), {"lhs": "$['odd name'][0]"}),
     "decimal weight": (A.weight(2.5), {"weight": 2.5}),
-    "vast weight": (A.weight(1e300), {"weight": 1e300}),
+    "vast weight": (A.weight(1e100), {"weight": 1e100}),
     "absent bounds": (attr("a").within(), {"detail": {"caveat": "RANGE"}}),
     "found anywhere": (
         attr("a").finds("b"),

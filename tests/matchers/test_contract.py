@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 
 from matchers.tables import Case, cnf_of, random_case
 from remuda.encoding.table import EventBatch
-from remuda.matchers.contract import _CNF, _CONJUNCTIONS, Hits, cnf_matcher, conjunction_matcher
+from remuda.matchers.contract import (
+    NAMES,
+    Hits,
+    cnf_matcher,
+    conjunction_matcher,
+    has_own_cnf,
+)
 
-every_matcher = pytest.mark.parametrize("name", _CONJUNCTIONS)
+every_matcher = pytest.mark.parametrize("name", NAMES)
 
 SHAPES = {
     "mixed": {},
@@ -60,7 +68,7 @@ def test_batches_of_any_size_give_the_same(name: str, size: int) -> None:
     assert parts == whole[: len(parts)]
 
 
-@pytest.mark.parametrize("name", _CNF)
+@pytest.mark.parametrize("name", [*filter(has_own_cnf, NAMES)])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_finds_the_conjunctions_of_disjunctions(name: str, shape: str) -> None:
     if shape == "no clauses":
@@ -75,3 +83,29 @@ def _slice(case: Case, start: int, end: int) -> EventBatch:
     starts = case.events.starts[start : end + 1]
     spaces = case.events.spaces[starts[0] : starts[-1]]
     return EventBatch((starts - starts[0]).astype(np.int64), spaces)
+
+
+METHODS = {  # of each feature, what it promises beyond `build` and `match`
+    "ranks": {"top"},
+    "counts": {"count", "reach"},
+    "describes": {"stats"},
+    "changes": {"insert", "delete"},
+}
+KEYWORDS = {  # of each feature, the method and its keyword
+    "takes_sample": ("build", "sample"),
+    "takes_weights": ("build", "weights"),
+    "shares_out": ("match", "threads"),
+}
+
+
+@every_matcher
+@pytest.mark.parametrize("resolve", [conjunction_matcher, cnf_matcher])
+def test_a_matcher_has_what_it_claims_and_claims_what_it_has(name: str, resolve) -> None:
+    kind = resolve(name)
+    for feature, methods in METHODS.items():
+        assert {one for one in methods if hasattr(kind, one)} == (
+            methods if getattr(kind.features, feature) else set()
+        ), feature
+    for feature, (method, keyword) in KEYWORDS.items():
+        accepted = keyword in inspect.signature(getattr(kind, method)).parameters
+        assert accepted == getattr(kind.features, feature), feature

@@ -409,7 +409,7 @@ def test_memory_returns_when_most_is_deleted(kind: type[Matcher]) -> None:
 @both
 def test_a_stored_matcher_can_be_changed(kind: type[Matcher]) -> None:
     case = random_case(6, n_clauses=300, max_spaces=80)
-    header, blocks = pack(kind.build(case.table))
+    header, blocks = pack(kind.build(case.table), 1)
     matcher = unpack(kind, header, b"".join(blocks))
     for row in range(0, 300, 2):
         matcher.delete(row)
@@ -467,7 +467,7 @@ def test_events_seen_tell_which_predicate_is_selective(kind: type[Matcher]) -> N
     table = table_of([5, 9], [[common, rare]] * 50)
     sample = events_of(*[[1, 7]] * 900, *[[1]] * 100)
     events = events_of([1, 7], [1], [1, 9])
-    guessing, knowing = kind.build(table), kind.build(table, sample)
+    guessing, knowing = kind.build(table), kind.build(table, sample=sample)
     assert rows_of(guessing.match(events)) == rows_of(knowing.match(events))
     assert knowing.match(events).candidates == 50
     if kind is PSTBloom:

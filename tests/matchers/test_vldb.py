@@ -13,10 +13,9 @@ from matchers.tables import Case, cnf_of, literal_holds, predicates_of, random_c
 from matchers.test_contract import rows_of
 from remuda.arrays import frozen, ragged, starts_of
 from remuda.encoding.table import ClauseTable, CnfTable, EventBatch
-from remuda.matchers.contract import Literal, cnf_matcher, conjunction_matcher
+from remuda.matchers.contract import Literal, Ranked, cnf_matcher, conjunction_matcher
 from remuda.matchers.kcnf import CnfKIndex
 from remuda.matchers.kernels.plists import PostingLists
-from remuda.matchers.kernels.ranking import Ranked
 from remuda.matchers.kindex import KIndex
 from remuda.matchers.pscan import PScan
 from remuda.matchers.scan import Scan
@@ -126,12 +125,14 @@ def best_of(ranked: Ranked) -> list[list[tuple[int, float]]]:
 
 @pytest.fixture
 def conjunctions() -> KIndex:
-    return KIndex.build(*table_of(WORDS, CONJUNCTIONS))
+    table, weights = table_of(WORDS, CONJUNCTIONS)
+    return KIndex.build(table, weights=weights)
 
 
 @pytest.fixture
 def rows() -> CnfKIndex:
-    return CnfKIndex.build(*figure_7())
+    cnf, weights = figure_7()
+    return CnfKIndex.build(cnf, weights=weights)
 
 
 def figure_7() -> tuple[CnfTable, np.ndarray]:
@@ -359,7 +360,7 @@ def test_the_best_conjunctions_are_those_of_plain_sums(n: int, shape: dict) -> N
                 if None not in parts:
                     scored.append((row, float(sum(parts))))
             expected.append(best(scored, n))
-        ranked = KIndex.build(case.table, weights).top(case.events, n, factors)
+        ranked = KIndex.build(case.table, weights=weights).top(case.events, n, factors)
         assert best_of(ranked) == expected  # to the last bit: sums are in written order
 
 
@@ -387,14 +388,14 @@ def test_the_best_rows_are_those_of_plain_sums(n: int, shape: dict) -> None:
                 if None not in parts:
                     scored.append((row, float(sum(parts))))
             expected.append(best(scored, n))
-        ranked = CnfKIndex.build(cnf, weights).top(case.events, n, factors)
+        ranked = CnfKIndex.build(cnf, weights=weights).top(case.events, n, factors)
         assert best_of(ranked) == expected
 
 
 def test_without_weights_every_met_predicate_scores_one() -> None:
     case = random_case(3, n_clauses=200, negated=0.0, lists=0.0)
     ones = np.ones(len(case.table.clauses.items))
-    plain, weighted = KIndex.build(case.table), KIndex.build(case.table, ones)
+    plain, weighted = KIndex.build(case.table), KIndex.build(case.table, weights=ones)
     assert best_of(plain.top(case.events, 7)) == best_of(weighted.top(case.events, 7))
 
 

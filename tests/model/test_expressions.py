@@ -273,6 +273,9 @@ BAD_WEIGHTS = {
     "by value, of a range": lambda: (a > 1).weight({2: 3}),
     "by value, of a set": lambda: a.overlaps(1).weight({1: 3}),
     "of an event": lambda: a.eq(1).score({}, weights={"a": math.inf}),
+    "whose sums would overflow": lambda: a.eq(1).weight(1e101),
+    "below zero, too": lambda: a.eq(1).weight({1: -1e101}),
+    "of an event, whose products would": lambda: a.eq(1).score({}, weights={"a": 1e101}),
 }
 
 

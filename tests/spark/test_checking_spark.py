@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from remuda.engine.similarity import similarity
 from remuda.index.index import load
 from remuda.language import json
 from remuda.language.criterion import Criterion
 from remuda.language.text import parse
+from remuda.proof.similarity import similarity
 from remuda.spark.building import build_index
 from remuda.spark.checking import ratify, similar
 from remuda.workload.mustang import Mustang

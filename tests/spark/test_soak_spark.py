@@ -22,7 +22,7 @@ from remuda.index.index import Index, load
 from remuda.index.storage import current_version, read_version
 from remuda.spark.building import sweep
 from remuda.spark.streaming import Batch, batches
-from strategies import count
+from strategies import SEED, count
 
 N_EVENTS = 30  # in a file
 PATIENCE = 240.0  # seconds for a child to do something
@@ -30,7 +30,7 @@ PATIENCE = 240.0  # seconds for a child to do something
 
 @pytest.mark.soak
 def test_pipeline_killed_at_any_moment(spark, tmp_path):
-    rng = random.Random(6)
+    rng = random.Random(SEED)
     home = tmp_path
     n_files = n_workers = 0
     for round_ in range(count(1, 20)):

@@ -22,10 +22,14 @@ def bench(
         list[str] | None, typer.Option("--matcher", help="Only this matcher; may be repeated.")
     ] = None,
     plots: Annotated[bool, typer.Option(help="Draw the curves as PNG and SVG.")] = True,
+    against: Annotated[
+        str | None,
+        typer.Option(help="A commit: run by turns there and here, and print the ratios."),
+    ] = None,
 ) -> None:
     """Measure, after checking that what is measured answers right."""
     if not (_TREE / "benchmarks" / "runner.py").exists():
         raise FileError("the benchmarks are in the source tree, not in an installed package")
     sys.path.insert(0, str(_TREE))
     runner = import_module("benchmarks.runner")
-    raise typer.Exit(runner.main(names or (), only=only or (), plots=plots))
+    raise typer.Exit(runner.main(names or (), only=only or (), plots=plots, against=against))

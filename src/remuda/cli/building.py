@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -14,6 +13,7 @@ from remuda.cli.files import read_criteria
 from remuda.cli.rejects import Sieve, keep_rejects, show_rejects
 from remuda.cli.screen import Figures, counted, warn, working
 from remuda.cli.spark_session import need_spark
+from remuda.index.files import local
 
 if TYPE_CHECKING:
     from remuda.index.index import Index
@@ -103,7 +103,7 @@ def _built(plan: Plan, criteria: Sequence[Criterion]) -> str:
     from remuda.index.index import Index, load
     from remuda.model.attributes import Attribute
 
-    if Path(plan.index, "CURRENT").exists():
+    if (local(plan.index) / "CURRENT").exists():
         index = load(plan.index)
         same = frozenset(map(Attribute.parse, plan.scalars)) == index.scalars
         if same and index.matcher == plan.matcher:
@@ -138,7 +138,7 @@ def _documents(path: str, index: Index) -> dict[str, bytes]:
     """The criteria of the saved index as they are stored, by id."""
     from remuda.index import storage
 
-    state, _ = storage.load(Path(path), index.version)
+    state, _ = storage.load(local(path), index.version)
     found: dict[str, bytes] = {}
     for part in state.parts:
         places = part.places()

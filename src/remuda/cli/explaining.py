@@ -14,7 +14,8 @@ from remuda.cli.files import STDIN, FileError, Reject, read_criteria
 from remuda.cli.screen import SHOWN, warn
 
 if TYPE_CHECKING:
-    from remuda.index.index import Index, Now
+    from remuda.index.index import Index
+    from remuda.index.question import Now
     from remuda.language.criterion import Criterion
     from remuda.model.explanations import Explanation
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from remuda.index.files import local
+
 if TYPE_CHECKING:
     from remuda.language.criterion import Criterion
 
@@ -67,9 +69,11 @@ def kind_of(path: str, format: str | None = None) -> str:
 
 def members(path: str) -> list[str]:
     """The file, or the files in a directory of them, as Spark leaves them."""
-    home = Path(path)
-    if path == STDIN or not home.is_dir():
+    if path == STDIN:
         return [path]
+    home = local(path)
+    if not home.is_dir():
+        return [str(home)]
     return sorted(str(one) for one in home.iterdir() if one.is_file() and one.name[0] not in "._")
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from remuda.cli import options
 from remuda.cli.screen import show_table, working
+from remuda.index.files import local
 
 
 def stats(
@@ -22,8 +22,9 @@ def stats(
     from remuda.index.storage import read_version
 
     opened = load(index, version=version)
-    told = read_version(Path(index), opened.version)
-    kept = [one.name for one in Path(index, "versions").iterdir() if not one.name.startswith(".")]
+    home = local(index)
+    told = read_version(home, opened.version)
+    kept = [one.name for one in (home / "versions").iterdir() if not one.name.startswith(".")]
     found = {
         "version": opened.version,
         "versions kept": len(kept),
@@ -60,7 +61,8 @@ def prune(
     from remuda.index.storage import current_version
     from remuda.index.storage import prune as pruned
 
-    current_version(Path(index))  # says so where there is no index
+    home = local(index)
+    current_version(home)  # says so where there is no index
     with working(f"pruning {index}"):
-        gone = pruned(Path(index), keep)
+        gone = pruned(home, keep)
     print(f"{index}: {', '.join(gone)} removed" if gone else f"{index}: nothing to remove")

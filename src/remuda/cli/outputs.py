@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager
 from typing import IO, Any, Protocol
 
 import msgspec
@@ -17,6 +15,7 @@ import pyarrow.parquet as pq
 from remuda.cli.events import ERROR, JSON
 from remuda.cli.files import FileError, kind_of, reason_of
 from remuda.errors import RemudaError
+from remuda.index import files
 
 STDOUT = "-"
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
@@ -36,21 +35,13 @@ def aside(path: str) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
-    target = Path(path)
-    written = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        with written.open("wb") as file:
+        with files.writing(files.local(path)) as file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())
-        written.replace(target)
     except OSError as error:
-        if isinstance(error, RemudaError):  # it is about something else
+        if isinstance(error, RemudaError):  # it says what it is about
             raise
         raise FileError(f"{path}: {reason_of(error)}") from None
-    finally:
-        with suppress(OSError):
-            written.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -13,9 +13,9 @@ from remuda.cli.screen import SHOWN, show_table, warn, working
 from remuda.cli.spark_session import need_spark
 
 if TYPE_CHECKING:
-    from remuda.engine.redundancy import Redundancy
-    from remuda.engine.similarity import Similarity
     from remuda.language.criterion import Criterion
+    from remuda.proof.redundancy import Redundancy
+    from remuda.proof.similarity import Similarity
 
 _MOST = 10  # similar criteria
 
@@ -49,8 +49,8 @@ def ratify(
         "full": full, "seed": seed, "seconds": seconds, "now": options.moment(now)
     }  # fmt: skip
     if local:
-        from remuda.engine.ratifying import ratify as ratified
         from remuda.index.index import load
+        from remuda.proof.ratifying import ratify as ratified
 
         given = _given(events, input_format)
         with working("comparing with plain evaluation"):
@@ -83,9 +83,9 @@ def similar(
     now: options.Now = None,
 ) -> None:
     """Show which criteria hold where one does; or which are the same, shadowed or never true."""
-    from remuda.engine.redundancy import redundancy
-    from remuda.engine.similarity import similarity
     from remuda.index.index import load
+    from remuda.proof.redundancy import redundancy
+    from remuda.proof.similarity import similarity
 
     if redundant == (criterion is not None):
         raise typer.BadParameter("name one criterion, or ask for --redundant")

@@ -114,8 +114,9 @@ def _in_order(path: str, index: Index, tags: frozenset[str] | None) -> tuple[Any
     import pyarrow as pa
 
     from remuda.index import storage
+    from remuda.index.files import local
 
-    state, _ = storage.load(Path(path), index.version)
+    state, _ = storage.load(local(path), index.version)
     ids, orders, asked = [pa.array([], pa.string())], [np.empty(0, np.int64)], [np.empty(0, bool)]
     for part in state.parts:
         places = part.places()

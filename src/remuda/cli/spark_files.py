@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import os
 import shutil
 import sys
 import tempfile
@@ -26,6 +25,7 @@ from pyspark.sql.types import (
 
 from remuda.cli.files import FileError, kind_of
 from remuda.cli.screen import SHOWN, warn
+from remuda.index.files import aside, local, place
 from remuda.spark.asking import VERSION
 from remuda.spark.events import ERROR
 from remuda.spark.matching import MATCHES
@@ -204,18 +204,18 @@ def placed(path: str) -> Iterator[str]:
     if "://" in path:  # a store that knows no renaming; Spark marks there what is complete
         yield path
         return
-    target = Path(path).absolute()
+    target = local(path).absolute()
     if not _replaceable(target):
         raise FileError(f"{path}: it is there and is not an output of Spark's; name another")
-    aside = target.with_name(f".{target.name}.{os.getpid()}")
-    atexit.register(shutil.rmtree, aside, ignore_errors=True)  # a task may outlive an interrupt
+    unfinished = aside(target)  # to which a task may write after an interrupt
+    atexit.register(shutil.rmtree, unfinished, ignore_errors=True)
     try:
-        yield str(aside)
+        yield str(unfinished)
         if target.is_dir():
             shutil.rmtree(target)
-        aside.replace(target)
+        place(unfinished, target)
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
+        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def _replaceable(target: Path) -> bool:

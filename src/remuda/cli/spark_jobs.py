@@ -15,7 +15,7 @@ from remuda.cli.spark_session import started, waiting
 if TYPE_CHECKING:
     from remuda.cli.building import Plan
     from remuda.cli.matching import Files, Question
-    from remuda.engine.ratifying import Ratification
+    from remuda.proof.ratifying import Ratification
 
 Conf = Sequence[str] | None
 

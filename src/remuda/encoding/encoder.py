@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from sys import getsizeof
 from typing import Any
 
 import numpy as np
@@ -18,13 +21,16 @@ from remuda.encoding.sets import SetIndex
 from remuda.encoding.spaces import OTHER, ValueSpaces, VersionSpaces
 from remuda.encoding.table import EventBatch
 from remuda.model.attributes import Attribute, Digits
-from remuda.model.calendars import Extract
-from remuda.model.conditions import Contains, Like, Matches, Related, Suffix
-from remuda.model.operations import DateTime, Operation
+from remuda.model.conditions import Contains, Like, Matches, Related, Suffix, Version
+from remuda.model.operations import Operation
 from remuda.model.patterns import PatternSet
 
 _PLAIN: tuple[Any, ...] = ("", 0, [""])  # values that no dimension may fail for
-_REMEMBERED = 1 << 16  # values an attribute; beyond that its memory starts anew
+_REMEMBERED = 1 << 26  # bytes of values and their spaces; beyond that the memory starts anew
+_ENTRY = 200  # bytes of a value that is remembered, beside those of the value and its spaces
+_LARGE = 1 << 14  # bytes of a value that is looked at anew each time
+_LONG = 256  # elements of a list that is
+_SCALARS = frozenset({str, int, float, bool, Decimal, datetime, date, type(None)})
 
 
 @dataclass(slots=True)
@@ -37,6 +43,7 @@ class ChainEncoder:
     patterns: list[str] = field(default_factory=list)
     pattern_spaces: list[int] = field(default_factory=list)  # the "yes" of each
     sets: SetIndex = field(default_factory=SetIndex)
+    tests: list[tuple[Version, int]] = field(default_factory=list)  # each with its "yes"
     _pattern_set: PatternSet | None = None
 
     def enter(self, dimension: Dimension, spaces: Spaces, start: int) -> None:
@@ -47,6 +54,9 @@ class ChainEncoder:
         elif dimension.view is View.SET:
             assert isinstance(dimension.condition, Related)
             self.sets.add(dimension.condition, start + YES)
+        elif dimension.view is View.TEST:
+            assert isinstance(dimension.condition, Version)
+            self.tests.append((dimension.condition, start + YES))
         else:
             assert isinstance(dimension.condition, Matches | Like | Suffix | Contains)
             self.patterns.append(dimension.condition.whole_pattern)
@@ -54,10 +64,7 @@ class ChainEncoder:
 
     @property
     def needs_clock(self) -> bool:
-        return any(
-            isinstance(operation, DateTime) and operation.extract is Extract.DIFF_WITH_EPOCH
-            for operation in self.operations
-        )
+        return any(operation.reads_clock for operation in self.operations)
 
     def spaces(self, raw: Any, now: int) -> list[int]:
         """The spaces of a present raw value on these dimensions."""
@@ -110,7 +117,29 @@ class ChainEncoder:
                 self._pattern_set = PatternSet(self.patterns)
             matching = self._pattern_set.matching(value)
             found += [self.pattern_spaces[position] for position in matching]
+        if self.tests:
+            found += [space for condition, space in self.tests if condition.accepts(value)]
         return found
+
+
+@dataclass(slots=True)
+class Memory:
+    """The values that an encoder has seen, of all attributes, within a bound of bytes."""
+
+    taken: int = 0
+    seen: list[dict[Any, list[int]]] = field(default_factory=list)
+
+    def keep(self, seen: dict[Any, list[int]], key: Any, raw: Any, spaces: list[int]) -> None:
+        """Remember the spaces of a value among those of its attribute."""
+        size = getsizeof(key) + (sum(map(getsizeof, raw)) if type(raw) is list else 0)
+        if size > _LARGE:
+            return
+        self.taken += _ENTRY + size + getsizeof(spaces)
+        if self.taken > _REMEMBERED:
+            for one in self.seen:
+                one.clear()
+            self.taken = 0
+        seen[key] = spaces
 
 
 @dataclass(slots=True)
@@ -118,10 +147,14 @@ class AttributeEncoder:
     """All dimensions of one attribute."""
 
     attribute: Attribute
+    memory: Memory
     aside: dict[int, str]  # why dimensions failed, by their first spaces
     timeless: list[ChainEncoder] = field(default_factory=list)
     clocked: list[ChainEncoder] = field(default_factory=list)
-    _memory: dict[Any, list[int]] = field(default_factory=dict)
+    _seen: dict[Any, list[int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.memory.seen.append(self._seen)
 
     def spaces(self, raw: Any, now: int) -> list[int]:
         """The spaces of a present raw value."""
@@ -149,18 +182,23 @@ class AttributeEncoder:
         key: Any
         if kind is str or kind is int:
             key = raw
-        elif kind is list:
-            key = (list, *map(type, raw), *raw)  # 1, 1.0 and True are three; [1.0] is another
-        else:
+        elif (
+            kind is list
+            and len(raw) <= _LONG
+            and _SCALARS.issuperset(kinds := tuple(map(type, raw)))
+        ):
+            key = (list, *kinds, *raw)  # 1, 1.0 and True are three; [1.0] is another
+        elif kind in _SCALARS:
             key = kind, raw
+        else:  # what is long, or may equal another thing, as (1, True) does (1, 1)
+            return _along(self.timeless, raw, now)
         try:
-            found = self._memory.get(key)
-        except TypeError:  # an object, or one inside a list
+            found = self._seen.get(key)
+        except TypeError:  # a signalling NaN
             return _along(self.timeless, raw, now)
         if found is None:
-            if len(self._memory) >= _REMEMBERED:
-                self._memory.clear()
-            found = self._memory[key] = _along(self.timeless, raw, now)
+            found = _along(self.timeless, raw, now)
+            self.memory.keep(self._seen, key, raw, found)
         return found
 
 
@@ -181,11 +219,13 @@ class Encoder:
             chain.enter(dimension, spaces, start)
         self.aside: dict[int, str] = {}
         self.attributes: list[AttributeEncoder] = []
+        memory = Memory()
         by_attribute: dict[Attribute, AttributeEncoder] = {}
         for (attribute, _), chain in chains.items():
             encoder = by_attribute.get(attribute)
             if encoder is None:
-                encoder = by_attribute[attribute] = AttributeEncoder(attribute, self.aside)
+                encoder = AttributeEncoder(attribute, memory, self.aside)
+                by_attribute[attribute] = encoder
                 self.attributes.append(encoder)
             (encoder.clocked if chain.needs_clock else encoder.timeless).append(chain)
         self._by_name: dict[str, list[AttributeEncoder]] = {}  # of the field that a path enters

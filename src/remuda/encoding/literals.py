@@ -1,8 +1,8 @@
 """Literals: the distinct tests of a set of criteria, and what they are in numbers.
 
 A test is a predicate without its weight. Tests on one attribute, after the same pre-operations
-and looked at in the same way, share a dimension. Regular expressions and sets have a dimension
-each, with two spaces: "no, or missing" and "yes".
+and looked at in the same way, share a dimension. Regular expressions, sets and versions that do
+not sort have a dimension each, with two spaces: "no, or missing" and "yes".
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 
 import numpy as np
 
@@ -21,9 +22,12 @@ from remuda.model.conditions import (
     Condition,
     Contains,
     Exists,
+    In,
     Like,
     Matches,
     Missing,
+    Prefix,
+    Range,
     Related,
     Suffix,
     Version,
@@ -41,6 +45,10 @@ class View(StrEnum):
     VERSION = "version"
     PATTERN = "pattern"
     SET = "set"
+    TEST = "test"  # the condition itself is asked, value by value
+
+
+YES_OR_NO = frozenset({View.PATTERN, View.SET, View.TEST})
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,21 +68,19 @@ class Dimension:
 def view_of(condition: Condition) -> View:
     match condition:
         case Version():
-            return View.VERSION
+            return View.VERSION if condition.key.is_plain else View.TEST
         case Matches() | Like() | Suffix() | Contains():
             return View.PATTERN
         case Related():
             return View.SET
-        case _:
+        case In() | Range() | Prefix() | Exists() | Missing():
             return View.VALUE
 
 
 def splits(predicate: Predicate) -> bool:
     """Whether a strong denial needs a second literal: a yes/no dimension cannot see "missing"."""
-    return predicate.polarity is Polarity.STRONGLY_EXCLUDED and view_of(predicate.condition) in (
-        View.PATTERN,
-        View.SET,
-    )
+    strong = predicate.polarity is Polarity.STRONGLY_EXCLUDED
+    return strong and view_of(predicate.condition) in YES_OR_NO
 
 
 def split(predicate: Predicate) -> Expression:
@@ -126,7 +132,7 @@ class LiteralPool:
 Spaces = ValueSpaces | VersionSpaces | None  # None: yes/no
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Vocabulary:
     """All dimensions with their spaces, and all literals in numbers."""
 
@@ -135,10 +141,15 @@ class Vocabulary:
     space_starts: Ints
     predicates: Predicates
 
-    @property
+    @cached_property
     def attributes(self) -> tuple[Attribute, ...]:
         """The attributes of the dimensions, each once."""
         return tuple(dict.fromkeys(dimension.attribute for dimension in self.dimensions))
+
+    @cached_property
+    def positions(self) -> dict[Attribute, int]:
+        """The place of each attribute among them."""
+        return {attribute: i for i, attribute in enumerate(self.attributes)}
 
     @classmethod
     def of(cls, pool: LiteralPool) -> Vocabulary:
@@ -185,7 +196,7 @@ def _dimension(predicate: Predicate) -> Dimension:
     if isinstance(condition, Exists | Missing):  # no operation makes a present value missing
         return Dimension(predicate.attribute, (), View.VALUE)
     view = view_of(condition)
-    alone = condition if view in (View.PATTERN, View.SET) else None
+    alone = condition if view in YES_OR_NO else None
     return Dimension(predicate.attribute, predicate.operations, view, alone)
 
 
@@ -195,7 +206,7 @@ def _partition(base: Dimension, conditions: Iterable[Condition]) -> Spaces:
             return ValueSpaces(conditions)
         case View.VERSION:
             return VersionSpaces(c for c in conditions if isinstance(c, Version))
-        case View.PATTERN | View.SET:
+        case View.PATTERN | View.SET | View.TEST:
             return None
 
 

@@ -218,8 +218,7 @@ class _Planner:
         return ClauseTable(vocabulary.space_starts, vocabulary.predicates, ragged(clauses.rows))
 
     def _programs(self, vocabulary: Vocabulary) -> Programs:
-        position = {attribute: i for i, attribute in enumerate(vocabulary.attributes)}
-        leaves = self.leaf_predicates
+        position, leaves = vocabulary.positions, self.leaf_predicates
         values = [
             _value_spaces(vocabulary, literal, leaf)
             for literal, leaf in zip(self.leaf_literals, leaves, strict=True)

@@ -108,7 +108,10 @@ class ValueSpaces:
 
 
 class VersionSpaces:
-    """The partition of a dimension that is looked at as a version; strings alone are versions."""
+    """The partition of a dimension that is looked at as a version; strings alone are versions.
+
+    Its bases are plain versions: those that sort, and between two of which every version lies.
+    """
 
     def __init__(self, conditions: Iterable[Version]) -> None:
         cuts = {self._cut(condition) for condition in conditions}
@@ -197,8 +200,11 @@ def _first_integer(cut: Cut) -> int:
     value, side = cut
     if isinstance(value, float):  # an infinity
         return _INT64.max + 1 if value > 0 else _INT64.min
-    if isinstance(value, Decimal) and abs(value.adjusted()) > 400:
-        value = 10**400 if value > 0 else -(10**400)  # as far out, and quicker
+    if (
+        isinstance(value, Decimal) and abs(value.adjusted()) > 400
+    ):  # another is as good, and quicker
+        far = 10**400 if value.adjusted() > 0 else Decimal("0.5")
+        value = far * (value > 0) - far * (value < 0)
     whole: int = math.ceil(value)
     return whole + 1 if side == _AFTER and whole == value else whole
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from remuda.encoding.literals import Dimension, Spaces, View, Vocabulary
+import numpy as np
+
+from remuda.arrays import starts_of
+from remuda.encoding.literals import YES, Dimension, Spaces, View, Vocabulary
 from remuda.encoding.spaces import ValueSpaces, VersionSpaces
 from remuda.encoding.table import ClauseTable
 from remuda.language import json
@@ -32,6 +35,9 @@ def read_vocabulary(documents: Sequence[Mapping[str, Any]], table: ClauseTable) 
         if base not in made:
             made[base] = _spaces(dimension.view, document["spaces"])
         spaces.append(made[base])
+    sizes = [1 + (YES if one is None else one.n_present) for one in spaces]
+    if not np.array_equal(starts_of(sizes), table.space_starts):
+        raise ValueError("the words are not those of the numbers")  # they would lead outside
     return Vocabulary(tuple(dimensions), tuple(spaces), table.space_starts, table.predicates)
 
 
@@ -61,7 +67,10 @@ def _written_spaces(spaces: Spaces) -> Any:
     return {
         "points": json.write_values(_unkeyed(point) for point in spaces.points),
         "cuts": {
-            kind.value: [json.write_values(value for value, _ in cuts), [side for _, side in cuts]]
+            kind.value: [
+                json.write_values(value for value, _ in cuts),
+                [side for _, side in cuts],
+            ]
             for kind, cuts in spaces.cuts.items()
         },
     }
@@ -74,10 +83,13 @@ def _spaces(view: View, written: Any) -> Spaces:
                 Kind(kind): _cuts(json.read_values(values), sides)
                 for kind, (values, sides) in written["cuts"].items()
             }
-            return ValueSpaces.restored(map(key, json.read_values(written["points"])), cuts)
+            points = list(map(key, json.read_values(written["points"])))
+            if len(points) != len(set(points)):
+                raise ValueError("a point is there twice")
+            return ValueSpaces.restored(points, cuts)
         case View.VERSION:
             return VersionSpaces.restored(written)
-        case View.PATTERN | View.SET:
+        case View.PATTERN | View.SET | View.TEST:
             return None
 
 

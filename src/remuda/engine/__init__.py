@@ -1,1 +1,1 @@
-"""Named indexes, ratification, similarity."""
+"""Many indexes under their names, durable."""

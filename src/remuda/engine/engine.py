@@ -6,8 +6,9 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from copy import copy
+from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -26,8 +27,6 @@ from remuda.engine.changes import (
     several,
 )
 from remuda.engine.home import Home, Names
-from remuda.engine.ratifying import Ratification, ratify
-from remuda.engine.similarity import Similarity, similarity
 from remuda.engine.snapshots import Snapshot, snapshot
 from remuda.engine.store import Slot, Store, opened
 from remuda.errors import (
@@ -37,14 +36,18 @@ from remuda.errors import (
     IndexNotFound,
     StorageError,
 )
-from remuda.index.index import Index, Now, Tags, Weights
-from remuda.index.matches import Match
+from remuda.index.files import local
+from remuda.index.index import Index
+from remuda.index.matches import Match, Matches
 from remuda.index.nearest import Near
-from remuda.index.state import Asked
+from remuda.index.question import Now, Question, Tags, Weights
+from remuda.index.trial import try_out
 from remuda.language import json
 from remuda.language.criterion import Criterion
 from remuda.model.explanations import Explanation
 from remuda.model.values import is_text
+from remuda.proof.ratifying import Ratification, ratify
+from remuda.proof.similarity import Similarity, similarity
 
 T = TypeVar("T")
 
@@ -87,10 +90,10 @@ class Engine:
             if read_only:
                 raise ValueError("an engine in memory cannot be read-only: give a path")
         elif read_only:
-            self._home = Home(Path(path))
+            self._home = Home(local(path))
             self.refresh()
         else:
-            self._store = Store(Path(path))
+            self._store = Store(local(path))
             self._slots, self._next_index = self._store.slots, self._store.next_index
 
     def __len__(self) -> int:
@@ -127,9 +130,41 @@ class Engine:
             change = Delete(slot.number, gone)
             done = self._change(name, slot, change, gone, _all_there, _remove)
 
+    def enable(self, name: str, *ids: str) -> None:
+        """Switch criteria on, all or none; CriterionNotFound if there is no such one."""
+        self._switch(name, ids, enabled=True)
+
+    def disable(self, name: str, *ids: str) -> None:
+        """Switch criteria off, all or none: they stay, and hold for no event."""
+        self._switch(name, ids, enabled=False)
+
+    def get(self, name: str, id: str) -> Criterion:
+        """One criterion; CriterionNotFound if there is no such one."""
+        return self._slot(name).index[id]
+
+    def index(self, name: str) -> Index:
+        """The index as it is at this moment; what is done to it does not reach the engine."""
+        return copy(self._slot(name).index)
+
+    def stats(self, name: str) -> dict[str, Any]:
+        """The sizes of an index."""
+        return self._slot(name).index.stats()
+
     def search(self, name: str, event: Any, *, tags: Tags = None, now: Now = None) -> list[str]:
         """The ids of the criteria that the event satisfies, in insertion order."""
         return self._slot(name).index.match(event, tags=tags, now=now)
+
+    def match_many(
+        self,
+        name: str,
+        events: Any,
+        *,
+        tags: Tags = None,
+        now: Now = None,
+        threads: int | None = None,
+    ) -> Matches:
+        """The same for many events, in any form and on all cores, as `Index.match_many` does."""
+        return self._slot(name).index.match_many(events, tags=tags, now=now, threads=threads)
 
     def top(
         self,
@@ -156,11 +191,11 @@ class Engine:
 
     def scan(self, name: str, event: Any, *, tags: Tags = None, now: Now = None) -> list[str]:
         """What `search` finds, by plain evaluation of one criterion after the other."""
-        asked = Asked.of(now, tags)
+        question = Question.of(now, tags)
         return [
-            one.id
-            for one in self._slot(name).index
-            if asked.admits(one) and one.holds(event, now=asked.now)
+            criterion.id
+            for criterion in self._slot(name).index
+            if question.admits(criterion) and criterion.holds(event, now=question.now)
         ]
 
     def replace(self, old: str, new: str) -> None:
@@ -314,8 +349,11 @@ class Engine:
             self._store.log.check()
 
     def _texts(self, criteria: Iterable[Criterion]) -> list[Raw]:
-        """The criteria as the log has them."""
-        return documents(criteria) if self._store is not None else []
+        """The criteria as the log has them; what is in the log must not fail."""
+        if self._store is None:
+            return []
+        try_out(criteria)
+        return documents(criteria)
 
     def _put(
         self,
@@ -364,15 +402,30 @@ class Engine:
         with slot.lock:
             if self._slots.get(name) is not slot:
                 return False
-            if self._store is None:
-                apply(slot.index, given)
-                return True
-            check(slot.index, given)  # what is in the log must not fail
+            if self._store is not None:
+                check(slot.index, given)  # what is in the log must not fail
             with self._logged(body) as position:
                 slot.changed = True
                 apply(slot.index, given)
         self._settle(position)
         return True
+
+    def _switch(self, name: str, ids: Sequence[str], *, enabled: bool) -> None:
+        """Update the criteria as they are while no other change is made."""
+        self._check_writable()
+        done = False
+        while not done:
+            slot = self._slot(name)
+            with slot.lock:
+                done = self._slots.get(name) is slot
+                if done:
+                    there = [slot.index[one] for one in dict.fromkeys(ids)]
+                    switched = [replace(criterion, enabled=enabled) for criterion in there]
+                    body = encode(Put(slot.number, self._texts(switched)))
+                    with self._logged(body) as position:
+                        slot.changed = True
+                        slot.index.update(switched)
+        self._settle(position)
 
     @contextmanager
     def _logged(self, body: bytes) -> Iterator[int]:

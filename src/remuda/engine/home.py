@@ -9,7 +9,6 @@ path/indexes/NUMBER/   one saved index each
 from __future__ import annotations
 
 import shutil
-import zlib
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from remuda.errors import StorageError
-from remuda.index.directory import point, sync
+from remuda.index.files import read_checked, sync, write_checked
 
 FORMAT = 1
 
@@ -79,12 +78,12 @@ class Home:
     def read(self) -> Names:
         """The names as they were last published."""
         try:
-            checksum, _, body = self.names.read_bytes().partition(b"\n")
+            body = read_checked(self.names)
+        except StorageError:
+            raise
         except OSError as error:
             reason = f"there is no engine here: {error.strerror}"
             raise StorageError(str(self.names), reason) from None
-        if checksum != _checksum(body):
-            raise StorageError(str(self.names), "it is damaged: its checksum is wrong")
         found = msgspec.json.decode(body, type=_Format).format
         if found > FORMAT:  # looked at first: the rest may have changed
             reason = f"it has format {found}; this remuda reads up to {FORMAT}"
@@ -98,8 +97,7 @@ class Home:
                 sync(directory)  # what the names speak of must not be lost when they are not
         except OSError as error:
             raise StorageError(str(self.path), error.strerror or str(error)) from None
-        body = msgspec.json.encode(names) + b"\n"
-        point(self.names, (_checksum(body) + b"\n" + body).decode().removesuffix("\n"))
+        write_checked(self.names, msgspec.json.encode(names) + b"\n")
 
     def remove_all_but(self, numbers: Collection[int]) -> None:
         """Remove the directories of indexes that have no name any more."""
@@ -107,7 +105,3 @@ class Home:
         for one in self.indexes.glob("[0-9]*"):
             if one not in kept:
                 shutil.rmtree(one)
-
-
-def _checksum(body: bytes) -> bytes:
-    return b"%08x" % zlib.crc32(body)

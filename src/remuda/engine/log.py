@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from remuda.errors import StorageError
-from remuda.index.directory import sync
+from remuda.index.files import place, sync
 
 FORMAT = 1
 _MARK = b"\xff\xfeRM"  # 0xff is in no UTF-8, so no body contains it
@@ -282,8 +282,7 @@ def _create(path: Path) -> int:
     try:
         os.write(file, b"remuda log %d\n" % FORMAT)
         os.fsync(file)
-        aside.rename(path)
-        sync(path.parent)
+        place(aside, path)
     except BaseException:
         os.close(file)
         raise

@@ -80,7 +80,7 @@ def snapshot(name: str, index: Index) -> Snapshot:
             known.uses += one.uses
             known.busiest = max(known.busiest, one.busiest)
     by_use = sorted(found.values(), key=lambda one: (-one.uses, one.attribute, one.view))
-    clusters = tuple(one.matcher.stats() for one in segments if hasattr(one.matcher, "stats"))
+    clusters = tuple(told for one in segments if (told := one.stats()))
     return Snapshot(name, index.stats(), tuple(by_use), clusters)
 
 

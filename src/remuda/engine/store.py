@@ -10,7 +10,6 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Collection, Mapping
-from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +19,6 @@ from remuda.engine.home import Entry, Home, Names
 from remuda.engine.log import Log, replay
 from remuda.errors import StorageError
 from remuda.index import storage
-from remuda.index.directory import sync
 from remuda.index.index import Index, load
 from remuda.index.locking import Lock
 
@@ -52,8 +50,6 @@ class Store:
         self._lock.acquire()
         try:
             if not self.home.begun():
-                with suppress(OSError):  # whoever may not read the parent made the directory before
-                    sync(path.parent)
                 self.home.write(Names())
             self._published = self.home.read()
             found = _recovered(self.home, self._published)

@@ -1,142 +1,120 @@
-"""Directories of saved things: written aside, synced, renamed into place, checked when read."""
+"""Directories of saved things: complete or not there, with a manifest by which they are checked."""
 
 from __future__ import annotations
 
 import json
-import mmap
 import os
-import shutil
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from remuda.errors import StorageError
+import pyarrow as pa
 
-FORMAT = 2
+from remuda.errors import StorageError
+from remuda.index.files import filling, flush, storage_error
+
+FORMAT = 3
 _MANIFEST = "manifest.json"
+_MANIFEST_CHECK = "manifest.json.crc"
 
 
 class Writing:
-    """A directory that appears under its name only when it is complete."""
+    """The files of a directory that is being written, and what its manifest will say."""
 
-    def __init__(self, target: Path) -> None:
-        self.target = target
-        self.aside = target.with_name(f".{target.name}.{os.getpid()}")
-        self.files: dict[str, dict[str, int]] = {}
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.rmtree(self.aside, ignore_errors=True)
-            self.aside.mkdir()
-        except OSError as error:
-            raise _storage(target, error) from None
+    def __init__(self, home: Path, target: Path) -> None:
+        self._home, self._target = home, target
+        self._files: dict[str, dict[str, int]] = {}
+        self.facts: dict[str, Any] = {}
 
     def write(self, name: str, blocks: Iterable[bytes]) -> None:
         """One file, with its size and checksum noted."""
         size = checksum = 0
         try:
-            with (self.aside / name).open("wb") as file:
+            with (self._home / name).open("wb") as file:
                 for block in blocks:
                     file.write(block)
                     size += len(block)
                     checksum = zlib.crc32(block, checksum)
-                file.flush()
-                os.fsync(file.fileno())
-        except BaseException as error:  # Ctrl-C, too, leaves nothing behind
-            self.give_up()
-            if isinstance(error, OSError):
-                raise _storage(self.target / name, error) from None
-            raise
-        self.files[name] = {"size": size, "crc32": checksum}
+                flush(file)
+        except OSError as error:
+            raise storage_error(self._target / name, error) from None
+        self._files[name] = {"size": size, "crc32": checksum}
 
-    def finish(self, facts: dict[str, Any]) -> None:
-        """Write the manifest and put the directory in its place."""
-        content = {"format": FORMAT, **facts, "files": self.files}
+    def write_manifest(self) -> None:
+        """Say what is there; the last file."""
+        content = {"format": FORMAT, **self.facts, "files": dict(self._files)}
         body = json.dumps(content, indent=1).encode()
-        checked = json.dumps({"crc32": zlib.crc32(body)}).encode()
-        try:
-            for name, data in ((_MANIFEST, body), (f"{_MANIFEST}.crc", checked)):
-                with (self.aside / name).open("wb") as file:
-                    file.write(data)
-                    file.flush()
-                    os.fsync(file.fileno())
-            sync(self.aside)
-            self.aside.rename(self.target)
-            sync(self.target.parent)
-        except BaseException as error:
-            self.give_up()
-            if isinstance(error, OSError):
-                raise _storage(self.target, error) from None
-            raise
+        self.write(_MANIFEST, [body])
+        self.write(_MANIFEST_CHECK, [json.dumps({"crc32": zlib.crc32(body)}).encode()])
 
-    def give_up(self) -> None:
-        shutil.rmtree(self.aside, ignore_errors=True)
+
+@contextmanager
+def new_directory(target: Path) -> Iterator[Writing]:
+    """A directory that appears under its name only when it is complete."""
+    try:
+        with filling(target) as home:
+            writing = Writing(home, target)
+            yield writing
+            writing.write_manifest()
+    except OSError as error:
+        raise storage_error(target, error) from None
 
 
 class Reading:
-    """A directory that was completed; damage in it is named."""
+    """A directory that was completed; damage in it is named.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        try:
+    Sizes and the manifest are always looked at, the checksums of its files unless `verify` is off.
+    """
+
+    def __init__(self, path: Path, *, verify: bool = True) -> None:
+        self.path, self._verify = path, verify
+        with named(path / _MANIFEST):
             body = (path / _MANIFEST).read_bytes()
-            checked = json.loads((path / f"{_MANIFEST}.crc").read_bytes())
-            if checked != {"crc32": zlib.crc32(body)}:
+            if json.loads((path / _MANIFEST_CHECK).read_bytes()) != {"crc32": zlib.crc32(body)}:
                 raise StorageError(str(path / _MANIFEST), "it is damaged: its checksum is wrong")
             self.facts: dict[str, Any] = json.loads(body)
-        except (OSError, ValueError) as error:
-            if isinstance(error, StorageError):
-                raise
-            raise _storage(path / _MANIFEST, error) from None
-        found = self.facts["format"]
-        if found != FORMAT:
-            advice = "use a newer one" if found > FORMAT else "build the index anew"
-            reason = f"it has format {found} and this remuda reads format {FORMAT}: {advice}"
-            raise StorageError(str(path), reason)
+            self.format = int(self.facts["format"])
+        if self.format > FORMAT:
+            reason = f"it has format {self.format} and this remuda reads up to {FORMAT}"
+            raise StorageError(str(path), f"{reason}: use a newer one")
 
     def map(self, name: str) -> memoryview:
         """The bytes of one file, mapped, after their checksum was seen to be right.
 
         The checksum is taken by reading, so that no page is in our memory before it is needed.
         """
-        path, noted = self.path / name, self.facts["files"][name]
-        try:
+        path = self.path / name
+        with named(path):
+            noted = self.facts["files"][name]
             with path.open("rb", buffering=0) as file:
                 size = os.fstat(file.fileno()).st_size
                 if size != noted["size"]:
                     raise StorageError(str(path), f"it has {size} bytes, not {noted['size']}")
-                if _crc32(file) != noted["crc32"]:
+                if self._verify and _crc32(file) != noted["crc32"]:
                     raise StorageError(str(path), "it is damaged: its checksum is wrong")
-                if size == 0:
-                    return memoryview(b"")
-                return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-        except OSError as error:
-            if isinstance(error, StorageError):
-                raise
-            raise _storage(path, error) from None
+            return _mapped(path) if size else memoryview(b"")
 
 
-def point(path: Path, to: str) -> None:
-    """Make the pointer file name another version, at once or not at all."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
+@contextmanager
+def named(path: Path) -> Iterator[None]:
+    """Whatever goes wrong inside is a StorageError that names the file."""
     try:
-        with aside.open("w", encoding="utf-8") as file:
-            file.write(to + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
-        sync(path.parent)
+        yield
+    except StorageError:
+        raise
     except OSError as error:
-        raise _storage(path, error) from None
+        raise storage_error(path, error) from None
+    except Exception as error:
+        reason = f"its content makes no sense: {type(error).__name__}: {error}"
+        raise StorageError(str(path), reason) from error
 
 
-def sync(directory: Path) -> None:
-    """Make the names in a directory durable."""
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def _mapped(path: Path) -> memoryview:
+    """The file in memory, and no descriptor: Python's own maps hold one each, Arrow's none."""
+    with pa.memory_map(str(path)) as file:
+        return memoryview(file.read_buffer())
 
 
 def _crc32(file: IO[bytes]) -> int:
@@ -144,7 +122,3 @@ def _crc32(file: IO[bytes]) -> int:
     while n := file.readinto(buffer):  # type: ignore[attr-defined]
         checksum = zlib.crc32(memoryview(buffer)[:n], checksum)
     return checksum
-
-
-def _storage(path: Path, error: Exception) -> StorageError:
-    return StorageError(str(path), getattr(error, "strerror", None) or str(error))

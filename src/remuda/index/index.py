@@ -8,47 +8,46 @@ of like size become a larger one in the background.
 from __future__ import annotations
 
 import itertools
-import logging
-import operator
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import datetime
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from remuda.arrays import Longs, frozen
-from remuda.encoding import arrow
 from remuda.encoding.encoder import Encoder
-from remuda.encoding.plan import plan
+from remuda.encoding.events import Portion, Source
 from remuda.encoding.table import EventBatch
 from remuda.errors import CriterionNotFound, DuplicateCriterion, StorageError
 from remuda.index import storage
-from remuda.index.found import Found
-from remuda.index.matches import Match, Matches
+from remuda.index.files import local
+from remuda.index.hits import best, joined, none, side_by_side
+from remuda.index.matches import Answer, Match, Matches
 from remuda.index.merging import merged, worth_merging
 from remuda.index.nearest import Near, shortfall
-from remuda.index.roster import Roster
+from remuda.index.portions import Size, in_order, n_threads
+from remuda.index.question import Now, Question, Tags, Weights, counted
+from remuda.index.roster import Column, Roster
 from remuda.index.segment import Segment
-from remuda.index.state import Asked, Late, Names, Part, State
+from remuda.index.state import Late, Names, Part, State, Tail
+from remuda.index.trial import try_out
 from remuda.language.criterion import Criterion
 from remuda.language.json import read_event
-from remuda.matchers.contract import NAMES
+from remuda.matchers.contract import NAMES, Hits
 from remuda.model.attributes import Attribute
 from remuda.model.explanations import Explanation
-from remuda.model.expressions import Or, attribute_weights, clock
+from remuda.model.expressions import Expression, Predicate, clock, fold
 
-Now = datetime | int | None
-Weights = Mapping[str, float] | None
-Tags = Iterable[str] | None
+T = TypeVar("T")
 
-_LOG = logging.getLogger(__name__)
-_AT_ONCE = 1 << 14  # rows of a batch that are encoded and matched together
+_SAMPLE = 1 << 16  # events of a sample that are looked at
 _TAIL = 192  # criteria that wait before they become a segment
+_TAIL_PARTS = 1 << 13  # parts of these: they are evaluated one by one
+_SMALL = _TAIL_PARTS // _TAIL  # parts of a criterion of which a whole tail is not too much
 
 
 class Published(NamedTuple):
@@ -71,7 +70,6 @@ class Index:
         self._published: Published | None = None
         self._writing = threading.RLock()
         self._merging: threading.Thread | None = None
-        self._aside: dict[str, tuple[Criterion, str]] = {}  # failed outside of a segment
 
     @classmethod
     def build(
@@ -91,7 +89,7 @@ class Index:
         found = _given(criteria)
         if found:
             part = index._part(found, np.arange(len(found), dtype=np.int64), sample)
-            index._state = State((part,), (), len(found))
+            index._state = State((part,), next_order=len(found))
         return index
 
     def __len__(self) -> int:
@@ -115,24 +113,26 @@ class Index:
     def add(self, criteria: Criterion | Iterable[Criterion]) -> None:
         """One criterion more, or many in one step; DuplicateCriterion if an id is taken."""
         found = _given(criteria)
+        try_out(found)
         with self._writing:
             state = self._state
             for criterion in found:
                 if state.find(criterion.id) is not None:
                     raise DuplicateCriterion(criterion.id)
             orders = range(state.next_order, state.next_order + len(found))
-            self._follow(state.plus(map(Late, orders, found)))
+            self._follow(state.plus(map(Late, orders, found)), found)
 
     def update(self, criteria: Criterion | Iterable[Criterion]) -> None:
         """Put each criterion in the place of the one with its id, or add it; all in one step."""
         found = _given(criteria)
+        try_out(found)
         with self._writing:
             state = self._state
             wheres = [state.find(criterion.id) for criterion in found]
             there = [where for where in wheres if where is not None]
             fresh = itertools.count(state.next_order)
             orders = [next(fresh) if where is None else state.order(where) for where in wheres]
-            self._follow(state.without(there).plus(map(Late, orders, found)))
+            self._follow(state.without(there).plus(map(Late, orders, found)), found)
 
     def remove(self, *ids: str) -> None:
         """Take criteria away in one step; CriterionNotFound if there is no such one."""
@@ -152,101 +152,168 @@ class Index:
         with self._writing:
             self.update([replace(self[name], enabled=enabled) for name in dict.fromkeys(ids)])
 
+    def ids(self, *, tags: Tags = None) -> Column[str]:
+        """The ids, in insertion order; with `tags`, of criteria that have any of them."""
+        state = self._state
+        return Column(Names(state).at(state.positions(Question.of(tags=tags).tags)))
+
+    def documents(self) -> Column[bytes]:
+        """The criteria as JSON texts, in insertion order."""
+        state = self._state
+        late = [one.criterion.document() for one in state.tail]
+        arrays = [part.roster.documents() for part in state.parts]
+        every = pa.concat_arrays([*arrays, pa.array(late, pa.large_binary())])
+        return Column(every.take(pa.array(state.positions())))
+
+    def attributes(self) -> list[str]:
+        """The paths that the criteria look at, in code-point order."""
+        return sorted(map(str, _attributes(self._state)))
+
     def match(self, event: Any, *, tags: Tags = None, now: Now = None) -> list[str]:
         """The ids of the criteria that the event satisfies, in insertion order.
 
         With `tags`, only of criteria that have any of them.
         """
-        state, asked = self._state, Asked.of(now, tags)
+        state, question = self._state, Question.of(now, tags)
         found: list[tuple[int, str]] = []
-        for part in state.parts:
-            rows = part.match(part.segment.encoder.encode((event,), asked.now), asked).rows
+        late: Iterable[Late] = state.tail
+        parts = state.parts
+        if state.tail.made is not None:
+            parts, late = (*parts, state.tail.made), ()
+        for part in parts:
+            rows = part.match(part.segment.encoder.encode((event,), question.now), question).rows
             orders = part.roster.orders[rows].tolist()
             found += zip(orders, part.roster.names(rows), strict=True)
-        for late in state.tail:
-            criterion = late.criterion
+        for one in late:
+            criterion = one.criterion
             try:
-                if asked.admits(criterion) and criterion.holds(event, now=asked.now):
-                    found.append((late.order, criterion.id))
+                if question.admits(criterion) and criterion.holds(event, now=question.now):
+                    found.append((one.order, criterion.id))
             except MemoryError:
                 raise
-            except Exception as error:  # one that fails must not fail the others
-                self._set_aside(criterion, error)
+            except Exception as error:
+                one.fail(error)
         return [name for _, name in sorted(found)]
 
     def match_json(self, event: str | bytes, *, tags: Tags = None, now: Now = None) -> list[str]:
         """The same for an event in JSON text; ParseError where it is not JSON."""
         return self.match(read_event(event), tags=tags, now=now)
 
-    def match_many(self, events: Any, *, tags: Tags = None, now: Now = None) -> Matches:
-        """The same for many: a list of objects, an Arrow table, a pandas or Polars frame."""
-        state, asked = self._state, Asked.of(now, tags)
-        found = self._ask(
-            state, events, asked, lambda part, batch: Found.of(part.match(batch, asked))
-        )
-        return Matches(found.starts, found.rows, Names(state))
+    def match_many(
+        self, events: Any, *, tags: Tags = None, now: Now = None, threads: int | None = None
+    ) -> Matches:
+        """The same for many events.
+
+        They are a list or an iterator of objects, an Arrow table, batch or stream, a pandas or
+        Polars frame, or JSON lines as bytes. As many `threads` share the work as there are cores,
+        or as the environment variable REMUDA_THREADS says.
+        """
+        return self._all(events, Question.of(now, tags), threads)
 
     def top(
         self, event: Any, n: int, *, weights: Weights = None, tags: Tags = None, now: Now = None
     ) -> list[Match]:
         """The n best by score, ties by id in code-point order."""
-        best = self.top_many([event], n, weights=weights, tags=tags, now=now)
-        assert best.scores is not None
-        return [Match(*pair) for pair in zip(best.ids(0), best.scores.tolist(), strict=True)]
+        return self.top_many([event], n, weights=weights, tags=tags, now=now).best(0)
 
     def top_many(
-        self, events: Any, n: int, *, weights: Weights = None, tags: Tags = None, now: Now = None
+        self,
+        events: Any,
+        n: int,
+        *,
+        weights: Weights = None,
+        tags: Tags = None,
+        now: Now = None,
+        threads: int | None = None,
     ) -> Matches:
-        """The n best of each event."""
-        n = _count(n)
-        state, asked, by_attribute = self._state, Asked.of(now, tags), attribute_weights(weights)
+        """The n best of each event; events and threads are those of `match_many`."""
+        return self._all(events, Question.of(now, tags, counted(n), weights), threads)
 
-        names = Names(state)
-        found = self._ask(
-            state, events, asked, lambda part, batch: part.best(batch, n, by_attribute, asked)
-        )
-        if len(names.sequences) > 1:  # the best of all parts among the best of each
-            found = found.best(n, names.ranks(found.rows))
-        return Matches(found.starts, found.rows, names, found.scores)
-
-    def count_many(self, events: Any, *, tags: Tags = None, now: Now = None) -> Longs:
+    def count_many(
+        self, events: Any, *, tags: Tags = None, now: Now = None, threads: int | None = None
+    ) -> Longs:
         """How many criteria each event satisfies."""
-        asked = Asked.of(now, tags)
-        total = np.zeros(_n_rows(events), np.int64)
-        for part in self._parts(self._state):
-            at = 0
-            for batch in _batches(part, events, asked):
-                total[at : at + len(batch)] += part.count(batch, asked)
-                at += len(batch)
-        return total
+        state, question = self._state, Question.of(now, tags)
 
-    def reach(self, events: Any, *, tags: Tags = None, now: Now = None) -> Longs:
+        def count(portion: Portion) -> Longs:
+            counts = np.zeros(len(portion), np.int64)
+            for part in self._answering(state, portion):
+                counts += part.count(portion, question)
+            return counts
+
+        counts = [counted for _, counted in _portioned(events, count, threads)]
+        return np.concatenate([np.empty(0, np.int64), *counts])
+
+    def reach(
+        self, events: Any, *, tags: Tags = None, now: Now = None, threads: int | None = None
+    ) -> Longs:
         """How many of the events each criterion holds for, in insertion order."""
-        asked = Asked.of(now, tags)
-        counts, orders = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-        for part in self._parts(self._state):
-            reach = np.zeros(len(part.roster), np.int64)
-            for batch in _batches(part, events, asked):
-                reach += part.reach(batch, asked)
-            counts.append(reach[part.places()])
-            orders.append(part.roster.orders[part.places()])
-        return np.concatenate(counts)[np.argsort(np.concatenate(orders))]
+        state, question = self._state, Question.of(now, tags)
+        reach = np.zeros(len(Names(state)), np.int64)
+
+        def count(portion: Portion) -> list[Longs]:
+            return [part.reach(portion, question) for part in self._answering(state, portion)]
+
+        for _, counts in _portioned(events, count, threads):
+            reach += np.concatenate([np.empty(0, np.int64), *counts])
+        return reach[state.positions()]
+
+    def ask(
+        self, events: Any, question: Question, *, threads: int | None = None
+    ) -> Iterator[Answer]:
+        """The answers to a question portion by portion, so few events that they take little memory.
+
+        Events are those of `match_many`, or portions that were made of them.
+        """
+        state, size = self._state, Size.few()
+        names = Names(state)
+        for portion, hits in _portioned(events, self._hits(state, question), threads, size):
+            size.learn(len(portion), len(hits.rows))
+            yield Answer(portion, Matches.of(hits, names, portion.errors))
+
+    def _all(self, events: Any, question: Question, threads: int | None) -> Matches:
+        """The whole answer."""
+        state = self._state
+        answers = list(_portioned(events, self._hits(state, question), threads))
+        errors = [portion.errors for portion, _ in answers if portion.errors is not None]
+        nothing = none(0, scored=question.n is not None)
+        hits = joined([hits for _, hits in answers] or [nothing])
+        return Matches.of(hits, Names(state), pa.concat_arrays(errors) if errors else None)
+
+    def _hits(self, state: State, question: Question) -> Callable[[Portion], Hits]:
+        """What finds the positions that answer the question about some events."""
+        names = Names(state)
+
+        def find(portion: Portion) -> Hits:
+            found = []
+            for part, first in zip(self._answering(state, portion), names.starts, strict=False):
+                hits = part.hits(portion, question)
+                found.append(hits._replace(rows=hits.rows + np.int32(first)) if first else hits)
+            if not found:
+                return none(len(portion), scored=question.n is not None)
+            hits = side_by_side(found)
+            if question.n is None or (len(state.parts) == 1 and not state.tail):
+                return hits
+            assert hits.scores is not None
+            return best(hits, hits.scores, question.n, names.ranks(hits.rows))
+
+        return find
 
     def nearest(self, event: Any, n: int, *, tags: Tags = None, now: Now = None) -> list[Near]:
         """The n criteria that fail by the fewest predicates, and those predicates.
 
         Ties go by id. Those that hold are not among them, nor are those that never could.
         """
-        asked, n = Asked.of(now, tags), _count(n)
-        found = []
-        for part in self._parts(self._state):
-            batch = part.segment.encoder.encode((event,), asked.now)
-            for lacking, place in part.nearest(batch, n, asked):
-                found.append((lacking, part.roster.ids[place], part, place))
-        found.sort(key=lambda one: one[:2])
+        question, n = Question.of(now, tags), counted(n)
+        near = []
+        for part in self.parts:
+            batch = part.segment.encoder.encode((event,), question.now)
+            for lacking, place in part.nearest(batch, n, question):
+                near.append((lacking, part.roster.ids[place], part, place))
+        near.sort(key=lambda candidate: candidate[:2])
         return [
-            Near(name, shortfall(part.roster.criteria[place].expression, event, asked.now))
-            for _, name, part, place in found[:n]
+            Near(name, shortfall(part.roster.criteria[place].expression, event, question.now))
+            for _, name, part, place in near[:n]
         ]
 
     def explain(self, event: Any, id: str, *, now: Now = None) -> Explanation:
@@ -275,22 +342,11 @@ class Index:
             "set_aside": self._failures(state),
         }
 
-    def _set_aside(self, criterion: Criterion, error: Exception) -> None:
-        """Remember that a criterion fails; a warning names it once."""
-        known = self._aside.get(criterion.id)
-        if known is None or known[0] is not criterion:
-            reason = f"{type(error).__name__}: {error}"
-            self._aside[criterion.id] = criterion, reason
-            _LOG.warning("set aside, since it fails: %r (%s)", criterion.id, reason)
-
     def _failures(self, state: State) -> dict[str, str]:
         """The criteria that are set aside, and why."""
-        found = {}
-        for name, (criterion, reason) in list(self._aside.items()):
-            where = state.find(name)
-            if where is not None and state.get(where).criterion == criterion:
-                found[name] = reason
-        for part in state.parts:
+        found = {late.criterion.id: late.failures[0] for late in state.tail if late.failures}
+        parts = state.parts if state.tail.made is None else (*state.parts, state.tail.made)
+        for part in parts:
             aside = part.aside()
             if aside is not None:
                 places = part.places()[aside[part.places()]]
@@ -299,12 +355,13 @@ class Index:
 
     def save(self, path: str | PathLike[str]) -> str:
         """Write a new version into the directory; only what changed is written. Its name."""
+        home = local(path)
         with self._writing:
-            self._state = replace(self._state, parts=self._parts(self._state), tail=())
+            self._state = replace(self._state, parts=self._parts(self._state), tail=Tail())
             state = self._state
         facts = {"matcher": self.matcher, "scalars": sorted(map(str, self.scalars))}
-        version = storage.save(state, facts, Path(path))
-        self._published = Published(Path(path), version, state)
+        version = storage.save(state, facts, home)
+        self._published = Published(home, version, state)
         return version
 
     @property
@@ -336,16 +393,13 @@ class Index:
         with self._writing:
             state = self._state
             parts = (merged(self._parts(state), self.matcher),) if len(state) else ()
-            self._state = replace(state, parts=parts, tail=())
+            self._state = replace(state, parts=parts, tail=Tail())
 
-    def _follow(self, state: State) -> None:
+    def _follow(self, state: State, new: Sequence[Criterion] = ()) -> None:
         """Put a new state in the place of the old; the writer's lock is held."""
         before = self._state.parts
-        if len(state.tail) >= _TAIL:
-            late = sorted(
-                ((one.order, one.criterion) for one in state.tail), key=lambda pair: pair[0]
-            )
-            state = replace(state, parts=(*state.parts, self._part_of(late)), tail=())
+        if len(state.tail) >= _TAIL or (_any_large(new) and _is_heavy(state.tail)):
+            state = replace(state, parts=self._parts(state), tail=Tail())
         self._state = state
         changed = state.parts is not before
         if changed and self._merging is None and worth_merging(state.parts):
@@ -386,61 +440,26 @@ class Index:
                 kept.append(made)
         self._state = replace(self._state, parts=tuple(kept))
 
-    def _part_of(self, found: Sequence[tuple[int, Criterion]]) -> Part:
-        """A part of criteria that are there already: one that cannot be planned is set aside."""
-        orders = np.array([order for order, _ in found], np.int64)
-        criteria = [criterion for _, criterion in found]
-        try:
-            return self._part(criteria, orders)
-        except MemoryError:
-            raise
-        except Exception:
-            sound = [self._is_plannable(criterion) for criterion in criteria]
-            if all(sound):
-                raise
-            expressions = [
-                criterion.expression if is_sound else Or()
-                for criterion, is_sound in zip(criteria, sound, strict=True)
-            ]
-            segment = Segment.build(expressions, matcher=self.matcher, scalars=self.scalars)
-            return Part(segment, Roster.of(criteria, orders))
-
-    def _is_plannable(self, criterion: Criterion) -> bool:
-        try:
-            plan([criterion.expression], scalars=self.scalars)
-        except MemoryError:
-            raise
-        except Exception as error:
-            self._set_aside(criterion, error)
-            return False
-        return True
+    def _part_of(self, late: Sequence[Late]) -> Part:
+        orders = np.array([one.order for one in late], np.int64)
+        return self._part([one.criterion for one in late], orders)
 
     def _part(self, criteria: Sequence[Criterion], orders: Longs, sample: Any = None) -> Part:
         expressions = [criterion.expression for criterion in criteria]
-        seen = None if sample is None else lambda encoder: _encoded(encoder, sample, clock(None))
         segment = Segment.build(
-            expressions, matcher=self.matcher, scalars=self.scalars, sample=seen
+            expressions, matcher=self.matcher, scalars=self.scalars, sample=_sampled(sample)
         )
         return Part(segment, Roster.of(criteria, orders))
 
     def _parts(self, state: State) -> tuple[Part, ...]:
         """The parts, and the tail as one more."""
-        if not state.tail:
-            return state.parts
-        late = [(one.order, one.criterion) for one in state.tail]
-        return (*state.parts, self._part_of(late))
+        return (*state.parts, state.tail.part(self._part_of)) if state.tail else state.parts
 
-    def _ask(
-        self, state: State, events: Any, asked: Asked, ask: Callable[[Part, EventBatch], Found]
-    ) -> Found:
-        """What all parts answer for all events, in positions."""
-        answers = []
-        start = 0
-        for part in self._parts(state):
-            own = Found.joined([ask(part, batch) for batch in _batches(part, events, asked)])
-            answers.append(replace(own, rows=own.rows + np.int32(start)) if start else own)
-            start += len(part.roster)
-        return Found.side_by_side(answers, _n_rows(events))
+    def _answering(self, state: State, portion: Portion) -> Sequence[Part | Tail]:
+        """Those who answer for some events: the parts and the tail, which may be one or not."""
+        if state.tail and state.tail.plain(portion):
+            return (*state.parts, state.tail)
+        return self._parts(state)
 
 
 def load(
@@ -448,56 +467,53 @@ def load(
     *,
     version: str | None = None,
     segments: Collection[str] | None = None,
+    verify: bool = True,
 ) -> Index:
     """Open a saved index, by default its newest version; its arrays are memory-mapped.
 
-    With `segments`, only those are opened.
+    With `segments`, only those are opened. The structure of all arrays is checked always, the
+    checksums of their files unless `verify` is off.
     """
-    state, found = storage.load(Path(path), version, segments)
+    home = local(path)
+    state, found = storage.load(home, version, segments, verify=verify)
     index = Index(matcher=found.facts["matcher"], scalars=found.facts["scalars"])
     index._state = state
-    index._published = Published(Path(path), found.name, state)
+    index._published = Published(home, found.name, state)
     return index
 
 
-def _batches(part: Part, events: Any, asked: Asked) -> Iterator[EventBatch]:
-    """The events in numbers, so many at a time."""
-    table = _table(events)
-    for start in range(0, _n_rows(events), _AT_ONCE):
-        some = events[start : start + _AT_ONCE] if table is None else table.slice(start, _AT_ONCE)
-        yield _encoded(part.segment.encoder, some, asked.now)
+def _portioned(
+    events: Any, work: Callable[[Portion], T], threads: int | None, size: Size | None = None
+) -> Iterator[tuple[Portion, T]]:
+    """What the work makes of the events, portion by portion."""
+    source, n = Source(events), n_threads(threads)
+    return in_order(source, work, n, size or Size.shared(source.n_rows, n))
 
 
-def _encoded(encoder: Encoder, events: Any, now: int) -> EventBatch:
-    table = _table(events)
-    return encoder.encode(events, now) if table is None else arrow.encode(encoder, table, now)
+def _sampled(sample: Any) -> Callable[[Encoder], EventBatch] | None:
+    """What encodes the sample, once there are numbers."""
+    portion = None if sample is None else Source(sample).take(_SAMPLE)
+    return None if portion is None else lambda encoder: portion.encode(encoder, clock(None))
 
 
-def _table(events: Any) -> Any:
-    """The events as an Arrow table, or None for a sequence of objects."""
-    if isinstance(events, pa.Table | pa.RecordBatch):
-        return events
-    if hasattr(events, "__arrow_c_stream__"):  # pandas, Polars and others
-        return pa.table(events)
-    if isinstance(events, Sequence) and not isinstance(events, str | bytes):
-        return None
-    raise TypeError(f"events are a list, an Arrow table or a data frame, not {type(events)}")
+def _attributes(state: State) -> set[Attribute]:
+    found = {one for part in state.parts for one in part.segment.words.vocabulary.attributes}
+    for late in state.tail:
+        fold(late.criterion.expression, lambda node, _: _note(node, found))
+    return found
 
 
-def _n_rows(events: Any) -> int:
-    table = _table(events)
-    return len(events) if table is None else int(table.num_rows)
+def _note(node: Expression, found: set[Attribute]) -> None:
+    if isinstance(node, Predicate):
+        found.add(node.attribute)
 
 
-def _count(n: Any) -> int:
-    """How many are wanted, checked."""
-    try:
-        whole = operator.index(n)
-    except TypeError:
-        raise TypeError(f"n is how many are wanted, a whole number, not {n!r}") from None
-    if whole < 0:
-        raise ValueError(f"a top of {n} makes no sense")
-    return whole
+def _any_large(criteria: Iterable[Criterion]) -> bool:
+    return any(one.n_parts > _SMALL for one in criteria)
+
+
+def _is_heavy(tail: Iterable[Late]) -> bool:
+    return sum(late.criterion.n_parts for late in tail) > _TAIL_PARTS
 
 
 def _found(state: State, id: str) -> tuple[int, int]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 
 from remuda.errors import StorageError
+from remuda.index.files import make_directory
 
 _PAUSE = 0.01  # seconds between two tries
 
@@ -24,7 +25,7 @@ class Lock:
     def acquire(self, wait: float = 0.0) -> None:
         """Take the lock, waiting so many seconds for another that has it."""
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            make_directory(self.path.parent)
             handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o644)
         except OSError as error:
             raise StorageError(str(self.path), error.strerror or str(error)) from None

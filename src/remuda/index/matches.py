@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from remuda.arrays import Floats, Ints, Longs
+from remuda.encoding.events import Portion
 from remuda.index.state import Names
+from remuda.matchers.contract import Hits
+
+Array: TypeAlias = Any  # pyarrow has no types of its own
+
+_AT_ONCE = 1 << 24  # matches in one chunk of a table
 
 
 class Match(NamedTuple):
@@ -24,36 +30,86 @@ class Matches:
     """A ragged array: event i satisfies `positions[offsets[i] : offsets[i + 1]]`.
 
     Positions are places in `names`, the ids that the index had when it answered, and are in no
-    order unless there are scores, which are best first. No Python object is built unless it is
-    asked for.
+    order unless there are scores, which are best first. `errors` is an Arrow array where events
+    were JSON texts, and says of each that is no object why, null of the others. No Python object
+    is built unless it is asked for.
     """
 
     offsets: Longs
     positions: Ints
     names: Names
     scores: Floats | None = None
+    errors: Array | None = None
+
+    @classmethod
+    def of(cls, hits: Hits, names: Names, errors: Array | None = None) -> Matches:
+        """Hits whose rows are positions."""
+        return cls(hits.starts, hits.rows, names, hits.scores, errors)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def ids(self, i: int) -> list[str]:
         """The ids of event i: in insertion order, or best first where there are scores."""
-        found = self.positions[self.offsets[i] : self.offsets[i + 1]]
+        own = self.positions[self.offsets[i] : self.offsets[i + 1]]
         if self.scores is None:
-            found = found[np.argsort(self.names.orders[found])]
-        return [self.names[position] for position in found.tolist()]
+            own = own[np.argsort(self.names.orders[own])]
+        return [self.names[position] for position in own.tolist()]
+
+    def best(self, i: int) -> list[Match]:
+        """The ids of event i with their scores, best first."""
+        if self.scores is None:
+            raise ValueError("these matches have no scores: ask with top_many")
+        own = self.scores[self.offsets[i] : self.offsets[i + 1]]
+        return list(map(Match, self.ids(i), own.tolist()))
 
     def counts(self) -> Longs:
         """How many criteria each event satisfies."""
         return np.diff(self.offsets)
 
-    def to_arrow(self) -> Any:
-        """A table with a row an event: `ids`, and `scores` where there are any."""
-        distinct, places = np.unique(self.positions, return_inverse=True)
-        names = self.names.at(distinct)
-        ids = pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32)), names)
-        offsets = pa.array(self.offsets, pa.int64())
-        columns = {"ids": pa.LargeListArray.from_arrays(offsets, ids)}
+    def in_order(self) -> Matches:
+        """The same with the positions of each event in insertion order."""
         if self.scores is not None:
-            columns["scores"] = pa.LargeListArray.from_arrays(offsets, pa.array(self.scores))
+            return self
+        orders = self.names.orders
+        if len(orders) > 1 and np.any(orders[1:] < orders[:-1]):
+            by_order = np.argsort(orders)
+            ranks = np.empty(len(orders), np.int64)
+            ranks[by_order] = np.arange(len(orders))
+        else:
+            by_order = ranks = np.arange(len(orders))
+        events = np.repeat(np.arange(len(self)), self.counts())
+        keys = np.sort(events << 32 | ranks[self.positions])  # faster than sorting by two keys
+        return replace(self, positions=by_order[keys & 0xFFFFFFFF].astype(np.int32))
+
+    def to_arrow(self) -> pa.Table:
+        """A table with a row an event: `ids`, and `scores` where there are any."""
+        ids, scores = [], []
+        for first, last in self._spans():
+            offsets = self.offsets[first : last + 1]
+            own, starts = slice(offsets[0], offsets[-1]), pa.array(offsets - offsets[0], pa.int32())
+            names = self.names.at(self.positions[own])
+            ids.append(pa.ListArray.from_arrays(starts, names))
+            if self.scores is not None:
+                scores.append(pa.ListArray.from_arrays(starts, pa.array(self.scores[own])))
+        columns = {"ids": pa.chunked_array(ids, pa.list_(pa.string()))}
+        if self.scores is not None:
+            columns["scores"] = pa.chunked_array(scores, pa.list_(pa.float64()))
         return pa.table(columns)
+
+    def _spans(self) -> list[tuple[int, int]]:
+        """Events in runs of so few matches that Arrow's short offsets suffice, or of one event."""
+        spans, first = [], 0
+        while first < len(self):
+            most = self.offsets[first] + _AT_ONCE
+            last = int(np.searchsorted(self.offsets, most, side="right")) - 1
+            spans.append((first, max(last, first + 1)))
+            first = spans[-1][1]
+        return spans
+
+
+class Answer(NamedTuple):
+    """Some events, and what they match."""
+
+    portion: Portion
+    matches: Matches

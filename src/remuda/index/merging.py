@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypeVar
 
@@ -22,9 +23,8 @@ from remuda.index.roster import (
     packed_documents,
     slots_of,
 )
-from remuda.index.segment import Segment
+from remuda.index.segment import Lazy, Segment
 from remuda.index.state import Part
-from remuda.jit import kernel
 from remuda.language.criterion import FOREVER
 
 Array: TypeAlias = Any  # pyarrow has no types of its own
@@ -56,7 +56,8 @@ def merged(parts: Sequence[Part], matcher: str) -> Part:
     numbers = np.full(offsets[-1], GONE, np.int64)
     numbers[places] = np.arange(len(places))
     plans = [(part.segment.plan, part.segment.words.vocabulary) for part in parts]
-    segment = Segment.over(*merge(plans, np.split(numbers, starts[1:])), matcher)
+    plan, vocabulary = merge(plans, np.split(numbers, starts[1:]))
+    segment = Segment.over(plan, Lazy(lambda: vocabulary), matcher)
     return Part(segment, _roster(rosters, places, numbers, orders[places]))
 
 
@@ -70,7 +71,7 @@ def _roster(rosters: Sequence[Roster], places: Longs, numbers: Longs, orders: Lo
         _gathered([one.criteria for one in rosters], places, _packed),
         frozen(orders),
         frozen(ranks),
-        frozen(slots_of(_checksums(*_buffers(names), _CRC_TABLE))),
+        frozen(slots_of(_checksums(names))),
         _tags(rosters, numbers, len(ids)),
         _terms(rosters, places),
     )
@@ -131,33 +132,12 @@ def _bytes(ids: Sequence[str]) -> Array:
     return whole.take(pa.array(np.where(at >= 0, at, n_stored + ~at)))
 
 
-def _buffers(array: Array) -> tuple[Longs, NDArray[np.uint8]]:
-    """The offsets and the bytes of an Arrow array."""
-    _, offsets, data = array.buffers()
-    found = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
-    return found, np.frombuffer(data or b"", np.uint8)
-
-
-def _crc_table() -> Longs:
-    """What each byte does to a checksum, as in zlib."""
-    table = np.arange(256)
-    for _ in range(8):
-        table = np.where(table & 1, table >> 1 ^ 0xEDB88320, table >> 1)
-    return table
-
-
-_CRC_TABLE = _crc_table()
-
-
-@kernel
-def _checksums(offsets: Longs, data: NDArray[np.uint8], table: Longs) -> NDArray[np.uint32]:
-    """The checksum of each id, as `checksum` has it."""
-    found = np.empty(len(offsets) - 1, np.uint32)
-    for row in range(len(found)):
-        crc = np.int64(0xFFFFFFFF)
-        for i in range(offsets[row], offsets[row + 1]):
-            crc = table[(crc ^ data[i]) & 0xFF] ^ crc >> 8
-        found[row] = crc ^ 0xFFFFFFFF
+def _checksums(names: Array) -> NDArray[np.uint32]:
+    """The checksum of each id in UTF-8, as `checksum` has it."""
+    found = np.empty(len(names), np.uint32)
+    for start in range(0, len(names), _AT_ONCE):
+        some = names[start : start + _AT_ONCE].to_pylist()
+        found[start : start + _AT_ONCE] = list(map(zlib.crc32, some))
     return found
 
 

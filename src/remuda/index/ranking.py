@@ -7,26 +7,14 @@ worst of the best beats the clauses that were cut off, no other criterion can be
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
 from remuda.arrays import Bools, Floats, Ints, Longs, starts_of
 from remuda.encoding.plan import Plan
-from remuda.encoding.table import EventBatch
-from remuda.index.found import Found
 from remuda.jit import kernel
-from remuda.matchers.kernels.ranking import Ranked
+from remuda.matchers.contract import Hits, Ranked
 
 _SLACK = 1e-9  # sums in another order differ by less
-
-
-class RankingMatcher(Protocol):
-    """A matcher that gives the best clauses of each event by the weights of their items."""
-
-    weights: Floats  # of each item of the clauses; empty where it was built without
-
-    def top(self, events: EventBatch, n: int, event_weights: Floats | None = None) -> Ranked: ...
 
 
 def bounds(plan: Plan) -> Floats | None:
@@ -51,7 +39,7 @@ def bounds(plan: Plan) -> Floats | None:
     return found if known else None
 
 
-def settled(ranked: Ranked, n_asked: int, best: Found, n: int) -> Bools:
+def settled(ranked: Ranked, n_asked: int, best: Hits, n: int) -> Bools:
     """Whether the best of each event are the best of all, so many clauses having been asked for."""
     assert best.scores is not None
     cut = _last(ranked.starts, ranked.scores, n_asked)

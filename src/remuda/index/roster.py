@@ -7,23 +7,28 @@ import zlib
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Ints, Longs, frozen, starts_of
+from remuda.encoding.checks import check
+from remuda.index.directory import named
 from remuda.index.gathered import Gathered
 from remuda.jit import kernel
 from remuda.language.criterion import FOREVER, Criterion
+
+T = TypeVar("T")
 
 _BATCH = 256  # criteria that are compressed together
 _REMEMBERED = 256  # sets of tags whose places are kept
 
 
-class StoredIds(Sequence[str]):
-    """Ids in an Arrow array, perhaps memory-mapped; Python strings only where asked for."""
+class Column(Sequence[T]):
+    """Values in an Arrow array, perhaps memory-mapped; Python objects only where asked for."""
 
     def __init__(self, array: Any) -> None:
         self.array = array
@@ -32,13 +37,23 @@ class StoredIds(Sequence[str]):
         return len(self.array)
 
     def __getitem__(self, place: Any) -> Any:
-        return self.array[place].as_py()
+        found = self.array[place]
+        return Column(found) if isinstance(place, slice) else found.as_py()
+
+    def __iter__(self) -> Iterator[T]:
+        for start in range(0, len(self.array), _BATCH):
+            yield from self.array[start : start + _BATCH].to_pylist()
+
+
+class StoredIds(Column[str]):
+    """The ids of a segment."""
 
 
 class StoredCriteria(Sequence[Criterion]):
     """Criteria as JSON documents in an Arrow file of small compressed batches; read when asked."""
 
-    def __init__(self, data: memoryview, n: int) -> None:
+    def __init__(self, data: memoryview, n: int, path: Path = Path("criteria.arrow")) -> None:
+        self._path = path
         self._file = pa.ipc.open_file(pa.py_buffer(data))
         self._n = n
         self._reading = threading.Lock()
@@ -51,22 +66,30 @@ class StoredCriteria(Sequence[Criterion]):
         if not 0 <= place < self._n:
             raise IndexError(place)
         number, row = divmod(place, _BATCH)
-        return Criterion.from_json(self._batch(number)[row].as_py())
+        with named(self._path):
+            return Criterion.from_json(self._batch(number)[row].as_py())
 
     def __iter__(self) -> Iterator[Criterion]:
         for number in range(self._file.num_record_batches):
-            yield from map(Criterion.from_json, self._batch(number).to_pylist())
+            with named(self._path):
+                found = list(map(Criterion.from_json, self._batch(number).to_pylist()))
+            yield from found
 
     def _batch(self, number: int) -> Any:
         with self._reading:
             if self._last[0] != number:
-                self._last = number, self._file.get_batch(number).column(0)
+                found = self._file.get_batch(number).column(0)
+                found.validate(full=True)
+                self._last = number, found
             return self._last[1]
 
     def documents(self) -> Any:
         """All of them as one Arrow array."""
-        batches = [self._batch(i) for i in range(self._file.num_record_batches)]
-        return pa.concat_arrays([pa.array([], pa.large_binary()), *batches])
+        with named(self._path):
+            batches = [self._batch(i) for i in range(self._file.num_record_batches)]
+            found = pa.concat_arrays([pa.array([], pa.large_binary()), *batches])
+            check(len(found) == self._n and not found.null_count, "documents")
+            return found
 
 
 def packed_documents(documents: Any) -> bytes:

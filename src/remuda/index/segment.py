@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -13,18 +13,26 @@ from remuda.encoding.encoder import Encoder
 from remuda.encoding.literals import Vocabulary
 from remuda.encoding.plan import Plan, plan
 from remuda.encoding.table import EventBatch
-from remuda.index.found import Found, only
+from remuda.index.hits import best, joined, of_event, only, side_by_side
 from remuda.index.owners import Owners, Owning
-from remuda.index.ranking import RankingMatcher, bounds, settled
+from remuda.index.ranking import bounds, settled
 from remuda.jit import kernel
-from remuda.matchers.contract import CnfMatcher, Hits, Matcher, cnf_matcher, conjunction_matcher
+from remuda.matchers.contract import (
+    CnfMatcher,
+    Hits,
+    Matcher,
+    RankingMatcher,
+    cnf_matcher,
+    conjunction_matcher,
+    counting,
+    describing,
+    has_own_cnf,
+    ranking,
+)
 from remuda.matchers.kernels.programs import lacking, score
 from remuda.matchers.kernels.truth import lay_out, take_away
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import Expression
-
-_OWN_CNF = frozenset({"scan", "pscan", "kindex"})  # matchers with a CNF algorithm of their own
-_BY_SAMPLE = frozenset({"auto", "pst-bloom", "pst-hash"})  # those that a sample of events helps
 
 
 @dataclass(slots=True)
@@ -34,6 +42,7 @@ class Lazy:
     read: Callable[[], Vocabulary]
     _encoder: Encoder | None = None
     _vocabulary: Vocabulary | None = None
+    _ones: Floats | None = None
     reported: int = 0  # dimensions set aside that a warning has named
 
     @property
@@ -52,6 +61,18 @@ class Lazy:
         if self._encoder is None:  # two threads may both make one: they are the same
             self._encoder = Encoder(self.vocabulary)
         return self._encoder
+
+    def weights(self, given: Mapping[Attribute, float]) -> Floats:
+        """The weight of each attribute: 1 where none is given."""
+        if self._ones is None:
+            self._ones = frozen(np.ones(len(self.vocabulary.attributes), np.float64))
+        if not given:
+            return self._ones
+        weights, positions = self._ones.copy(), self.vocabulary.positions
+        for attribute, weight in given.items():
+            if attribute in positions:
+                weights[positions[attribute]] = weight
+        return frozen(weights)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,27 +97,40 @@ class Segment:
         sample: Callable[[Encoder], EventBatch] | None = None,
     ) -> Segment:
         """Plan and arrange the expressions; a sample of events to come, once there are numbers."""
-        made, vocabulary = plan(expressions, prefer_cnf=matcher in _OWN_CNF, scalars=scalars)
+        made, vocabulary = plan(expressions, prefer_cnf=has_own_cnf(matcher), scalars=scalars)
         words = Lazy(lambda: vocabulary)
-        seen = sample(words.encoder) if sample and matcher in _BY_SAMPLE else None
-        return cls._arranged(made, words, matcher, seen)
+        return cls._arranged(made, words, matcher, sample)
 
     @classmethod
-    def over(cls, made: Plan, vocabulary: Vocabulary, matcher: str) -> Segment:
-        """What is planned, arranged by the matcher of that name."""
-        return cls._arranged(made, Lazy(lambda: vocabulary), matcher, None)
+    def over(
+        cls,
+        made: Plan,
+        words: Lazy,
+        matcher: str,
+        stored: tuple[Matcher | None, CnfMatcher | None] = (None, None),
+        home: str | None = None,
+    ) -> Segment:
+        """What is planned, arranged by the matcher of that name, or as it was stored."""
+        return cls._arranged(made, words, matcher, None, stored, home)
 
     @classmethod
-    def _arranged(cls, made: Plan, words: Lazy, matcher: str, sample: EventBatch | None) -> Segment:
-        kind: Any = conjunction_matcher(matcher)
-        ranked = bounds(made) if hasattr(kind, "top") else None
-        given = [one for one in (ranked, sample) if one is not None]
+    def _arranged(
+        cls,
+        made: Plan,
+        words: Lazy,
+        matcher: str,
+        sample: Callable[[Encoder], EventBatch] | None,
+        stored: tuple[Matcher | None, CnfMatcher | None] = (None, None),
+        home: str | None = None,
+    ) -> Segment:
+        conjunctions, cnf = stored
         return cls(
             made,
-            kind.build(made.conjunctions, *given),
-            cnf_matcher(matcher).build(made.cnf),
+            conjunctions or _built(made, words, matcher, sample),
+            cnf or cnf_matcher(matcher).build(made.cnf),
             words,
             frozen(made.conjunctions.dim_of_space()),
+            home,
         )
 
     @property
@@ -120,30 +154,27 @@ class Segment:
     def match(self, events: EventBatch) -> Hits:
         """The criteria that each event satisfies, each once, in any order."""
         owners, cnf_owners, _ = self._owning.of(self.plan)
-        found = self._owned(self.matcher.match(events), owners, events)
+        hits = self._owned(self.matcher.match(events), owners, events)
         if self.plan.cnf.n_rows == 0:
-            return found
-        more = self._owned(self.cnf.match(events), cnf_owners, events)
-        both = Found.side_by_side([Found.of(found), Found.of(more)], len(events))
-        return Hits(both.starts, both.rows, found.candidates + more.candidates)
+            return hits
+        return side_by_side([hits, self._owned(self.cnf.match(events), cnf_owners, events)])
 
     @property
     def adds_up(self) -> bool:
         """Whether `count` and `reach` are there: clauses are counted, and nothing is kept."""
         owners, _, doubtful = self._owning.of(self.plan)
         sure = owners.once and not doubtful and self.plan.cnf.n_rows == 0
-        return sure and hasattr(self.matcher, "reach")
+        return sure and counting(self.matcher)
 
     def count(self, events: EventBatch) -> Longs:
         """How many criteria each event satisfies."""
-        matcher: Any = self.matcher
-        counted: Longs = matcher.count(events, self._owning.of(self.plan)[0].weights)
-        return counted
+        assert counting(self.matcher)
+        return self.matcher.count(events, self._owning.of(self.plan)[0].weights)
 
     def reach(self, events: EventBatch) -> Longs:
         """How many of the events satisfy each criterion."""
-        matcher: Any = self.matcher
-        return self._owning.of(self.plan)[0].reach(matcher.reach(events))
+        assert counting(self.matcher)
+        return self._owning.of(self.plan)[0].reach(self.matcher.reach(events))
 
     def match_among(self, events: EventBatch, places: Ints) -> Hits:
         """The same among a few criteria, each tried by itself."""
@@ -165,8 +196,7 @@ class Segment:
 
     def stats(self) -> dict[str, Any]:
         """What the matcher chose, and why, if it chooses at all."""
-        own: Any = self.matcher
-        return own.stats() if hasattr(own, "stats") else {}
+        return {**self.matcher.stats()} if describing(self.matcher) else {}
 
     @property
     def nbytes(self) -> int:
@@ -175,29 +205,34 @@ class Segment:
 
     def best(
         self, events: EventBatch, n: int, weights: Mapping[Attribute, float], ranks: Ints
-    ) -> Found:
+    ) -> Hits:
         """The n best criteria of each event, best first, ties by their ranks."""
-        ranking = len(getattr(self.matcher, "weights", ())) > 0
-        if not ranking or n == 0 or min(weights.values(), default=0.0) < 0:
+        matcher = self.matcher
+        if not ranking(matcher) or n == 0 or min(weights.values(), default=0.0) < 0:
             return self._best_of(self.match(events), events, n, weights, ranks)
-        found, sure = self._best_by_bounds(events, n, weights, ranks)
+        hits, sure = self._best_by_bounds(matcher, events, n, weights, ranks)
         if sure.all():
-            return found
+            return hits
         if sure.mean() < 0.5:  # many are equally good: all must be looked at
             return self._best_of(self.match(events), events, n, weights, ranks)
         pieces = []
         for i in range(len(events)):
-            one = events.one(i)
-            pieces.append(
-                found.one(i) if sure[i] else self._best_of(self.match(one), one, n, weights, ranks)
-            )
-        return Found.joined(pieces)
+            if sure[i]:
+                pieces.append(of_event(hits, i))
+            else:
+                event = events.one(i)
+                pieces.append(self._best_of(self.match(event), event, n, weights, ranks))
+        return joined(pieces)
 
     def _best_by_bounds(
-        self, events: EventBatch, n: int, weights: Mapping[Attribute, float], ranks: Ints
-    ) -> tuple[Found, Bools]:
+        self,
+        matcher: RankingMatcher,
+        events: EventBatch,
+        n: int,
+        weights: Mapping[Attribute, float],
+        ranks: Ints,
+    ) -> tuple[Hits, Bools]:
         """The same from the best clauses, and for which events that is sure."""
-        matcher = cast("RankingMatcher", self.matcher)
         of_space = None
         if weights:
             dimensions = self.words.vocabulary.dimensions
@@ -207,8 +242,8 @@ class Segment:
         ranked = matcher.top(events, n_asked, of_space)
         hits = Hits(ranked.starts, ranked.rows, ranked.candidates)
         hits = self._owned(hits, self._owning.of(self.plan)[0], events)
-        found = self._best_of(hits, events, n, weights, ranks)
-        return found, settled(ranked, n_asked, found, n)
+        hits = self._best_of(hits, events, n, weights, ranks)
+        return hits, settled(ranked, n_asked, hits, n)
 
     def _best_of(
         self,
@@ -217,19 +252,14 @@ class Segment:
         n: int,
         weights: Mapping[Attribute, float],
         ranks: Ints,
-    ) -> Found:
-        found = Found(hits.starts, hits.rows, self.scores(events, hits, weights))
-        return found.best(n, ranks[found.rows])
-
-    def _attribute_weights(self, weights: Mapping[Attribute, float]) -> Floats:
-        attributes = self.words.vocabulary.attributes
-        return np.array([weights.get(attribute, 1.0) for attribute in attributes], np.float64)
+    ) -> Hits:
+        return best(hits, self.scores(events, hits, weights), n, ranks[hits.rows])
 
     def scores(self, events: EventBatch, found: Hits, weights: Mapping[Attribute, float]) -> Floats:
         """The score of each criterion that was found, in the order of `found.rows`."""
         scores: Floats = _scores(
             found.starts, found.rows, events.starts, events.spaces, self.dim_of_space,
-            self.plan.conjunctions.n_dims, self._attribute_weights(weights),
+            self.plan.conjunctions.n_dims, self.words.weights(weights),
             *self.plan.programs, *self.plan.conjunctions.predicates,
         )  # fmt: skip
         return scores
@@ -245,6 +275,18 @@ class Segment:
         kept = ~doubtful
         kept[doubtful] = ~np.isnan(self.scores(events, only(found, doubtful), {}))
         return only(found, kept)
+
+
+def _built(
+    made: Plan, words: Lazy, matcher: str, sample: Callable[[Encoder], EventBatch] | None
+) -> Matcher:
+    """The matcher of that name over the conjunctions, with what it takes beside them."""
+    kind, options = conjunction_matcher(matcher), dict[str, Any]()
+    if kind.features.takes_weights:
+        options["weights"] = bounds(made)
+    if kind.features.takes_sample and sample is not None:
+        options["sample"] = sample(words.encoder)
+    return kind.build(made.conjunctions, **options)
 
 
 @kernel

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,39 +14,22 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Ints, Longs, frozen
+from remuda.encoding.events import Portion
 from remuda.encoding.table import EventBatch
-from remuda.index.found import Found, only
+from remuda.index.hits import best, only
+from remuda.index.question import Question
 from remuda.index.roster import Roster, StoredIds, checksum, in_force
 from remuda.index.segment import Segment
 from remuda.index.texts import taken
 from remuda.language.criterion import Criterion
 from remuda.matchers.contract import Hits
 from remuda.matchers.kernels.programs import NEVER
-from remuda.model.attributes import Attribute
-from remuda.model.expressions import clock
 
 _LOG = logging.getLogger(__name__)
 _FIRST = 64  # events that are matched first, to see how many hits they have
 _HITS = 1 << 22  # hits that may be in memory while they are counted
 _FEW = 64  # a share of a part below which its criteria are tried one by one
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What narrows a question: its moment, and tags of which a criterion must have one."""
-
-    now: int
-    tags: frozenset[str] | None = None
-
-    @classmethod
-    def of(cls, now: datetime | int | None, tags: Iterable[str] | None) -> Asked:
-        if isinstance(tags, str):
-            raise TypeError(f"tags are a set of strings, such as {{{tags!r}}}")
-        return cls(clock(now), None if tags is None else frozenset(tags))
-
-    def admits(self, criterion: Criterion) -> bool:
-        """Whether the tags let the criterion through."""
-        return self.tags is None or not self.tags.isdisjoint(criterion.tags)
+_PLAIN = 1 << 12  # evaluations of a tail; they take as long as making a segment of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,40 +69,47 @@ class Part:
             if self.has(place):
                 yield orders[place], criterion
 
-    def match(self, events: EventBatch, asked: Asked) -> Hits:
+    def match(self, events: EventBatch, question: Question) -> Hits:
         """The places of those that each event satisfies."""
-        if asked.tags is None:
-            return self._standing(self.segment.match(events), asked.now)
-        places = self.roster.tags.of_any(asked.tags)
+        if question.tags is None:
+            return self._standing(self.segment.match(events), question.now)
+        places = self.roster.tags.of_any(question.tags)
         if len(places) * _FEW <= len(self.roster):
             found = self.segment.match_among(events, places)
         else:
             found = self.segment.match(events)
             found = only(found, np.isin(found.rows, places))
-        return self._standing(found, asked.now)
+        return self._standing(found, question.now)
 
-    def count(self, events: EventBatch, asked: Asked) -> Longs:
+    def hits(self, portion: Portion, question: Question) -> Hits:
+        """The places that answer the question, for each event."""
+        events = portion.encode(self.segment.encoder, question.now)
+        return self.match(events, question) if question.n is None else self._best(events, question)
+
+    def count(self, portion: Portion, question: Question) -> Longs:
         """How many of them each event satisfies."""
-        if self._adds_up(asked):
+        events = portion.encode(self.segment.encoder, question.now)
+        if self._adds_up(question):
             return self.segment.count(events)
-        return np.concatenate([np.diff(hits.starts) for hits in self._in_turn(events, asked)])
+        return np.concatenate([np.diff(hits.starts) for hits in self._in_turn(events, question)])
 
-    def reach(self, events: EventBatch, asked: Asked) -> Longs:
+    def reach(self, portion: Portion, question: Question) -> Longs:
         """How many of the events satisfy each."""
-        if self._adds_up(asked):
+        events = portion.encode(self.segment.encoder, question.now)
+        if self._adds_up(question):
             return self.segment.reach(events)
         reach = np.zeros(len(self.roster), np.int64)
-        for hits in self._in_turn(events, asked):
+        for hits in self._in_turn(events, question):
             reach += np.bincount(hits.rows, minlength=len(reach))
         return reach
 
-    def _adds_up(self, asked: Asked) -> bool:
+    def _adds_up(self, question: Question) -> bool:
         """Whether all that a clause stands for is wanted, so that hits need not be looked at."""
-        return self._is_whole(asked) and self.segment.adds_up
+        return self._is_whole(question) and self.segment.adds_up
 
-    def _is_whole(self, asked: Asked) -> bool:
+    def _is_whole(self, question: Question) -> bool:
         """Whether all that the segment finds stands."""
-        whole = self.alive is None and asked.tags is None and not len(self.roster.terms)
+        whole = self.alive is None and question.tags is None and not len(self.roster.terms)
         return whole and self.aside() is None
 
     def aside(self) -> Bools | None:
@@ -136,12 +126,12 @@ class Part:
         """Why some are set aside."""
         return "; ".join(dict.fromkeys(self.segment.words.aside.values()))
 
-    def _in_turn(self, events: EventBatch, asked: Asked) -> Iterator[Hits]:
+    def _in_turn(self, events: EventBatch, question: Question) -> Iterator[Hits]:
         """The hits of a few events at a time, so few that they take little memory."""
         first, size = 0, _FIRST
         while first < len(events):
             last = min(first + size, len(events))
-            hits = self.match(events.some(first, last), asked)
+            hits = self.match(events.some(first, last), question)
             yield hits
             each = max(len(hits.rows) // (last - first), 1)
             first, size = last, max(_HITS // each, 1)
@@ -157,32 +147,29 @@ class Part:
             found = only(found, in_force(self.roster.terms[found.rows], now))
         return found
 
-    def nearest(self, events: EventBatch, n: int, asked: Asked) -> list[tuple[int, int]]:
+    def nearest(self, events: EventBatch, n: int, question: Question) -> list[tuple[int, int]]:
         """The n that the one event fails by the fewest predicates: how many, and which place."""
         places = self.places()
-        if asked.tags is not None:
-            places = np.intersect1d(places, self.roster.tags.of_any(asked.tags))
+        if question.tags is not None:
+            places = np.intersect1d(places, self.roster.tags.of_any(question.tags))
         aside = self.aside()
         if aside is not None:
             places = places[~aside[places]]
         if len(self.roster.terms):
-            places = places[in_force(self.roster.terms[places], asked.now)]
+            places = places[in_force(self.roster.terms[places], question.now)]
         lacking = self.segment.lacking(events, places.astype(np.int32))
         failing = (lacking > 0) & (lacking < NEVER)
         places, lacking = places[failing], lacking[failing]
-        best = np.lexsort((self.roster.ranks[places], lacking))[:n]
-        return list(zip(lacking[best].tolist(), places[best].tolist(), strict=True))
+        first = np.lexsort((self.roster.ranks[places], lacking))[:n]
+        return list(zip(lacking[first].tolist(), places[first].tolist(), strict=True))
 
-    def best(
-        self, events: EventBatch, n: int, weights: Mapping[Attribute, float], asked: Asked
-    ) -> Found:
-        """The n best of each event."""
-        ranks = self.roster.ranks
-        if self._is_whole(asked):
+    def _best(self, events: EventBatch, question: Question) -> Hits:
+        """The best of each event."""
+        n, weights, ranks = question.n or 0, question.by_attribute, self.roster.ranks
+        if self._is_whole(question):
             return self.segment.best(events, n, weights, ranks)
-        hits = self.match(events, asked)
-        found = Found(hits.starts, hits.rows, self.segment.scores(events, hits, weights))
-        return found.best(n, ranks[found.rows])
+        hits = self.match(events, question)
+        return best(hits, self.segment.scores(events, hits, weights), n, ranks[hits.rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +178,83 @@ class Late:
 
     order: int
     criterion: Criterion
+    failures: list[str] = field(default_factory=list, repr=False, compare=False)
+
+    def fail(self, error: Exception) -> None:
+        """Remember that evaluating it failed, so that it matched nothing; a warning names it."""
+        if not self.failures:
+            self.failures.append(f"{type(error).__name__}: {error}")
+            _LOG.warning("set aside, since it fails: %r (%s)", self.criterion.id, self.failures[0])
+
+
+class Tail:
+    """Criteria that are not yet in a part: evaluated plainly, until a part of them is worth it."""
+
+    def __init__(self, late: Iterable[Late] = ()) -> None:
+        self.late = tuple(late)
+        self.made: Part | None = None
+        self._n_evaluated = 0
+        self._making = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self.late)
+
+    def __iter__(self) -> Iterator[Late]:
+        return iter(self.late)
+
+    def part(self, make: Callable[[Sequence[Late]], Part]) -> Part:
+        """A part of them, which is made once."""
+        with self._making:
+            if self.made is None:
+                self.made = make(self.late)
+            return self.made
+
+    def plain(self, portion: Portion) -> bool:
+        """Whether to evaluate them one by one for these events, rather than to make a part."""
+        if self.made is not None or not isinstance(portion.events, list):
+            return False
+        self._n_evaluated += len(portion) * len(self)
+        return self._n_evaluated <= _PLAIN
+
+    def hits(self, portion: Portion, question: Question) -> Hits:
+        """The places that answer the question for each event, be they the best or not."""
+        rows: list[int] = []
+        scores: list[float] = []
+        starts = [0]
+        for event in portion.events:
+            for place, late in enumerate(self.late):
+                criterion = late.criterion
+                if not question.admits(criterion):
+                    continue
+                try:
+                    if question.n is None:
+                        if criterion.holds(event, now=question.now):
+                            rows.append(place)
+                        continue
+                    score = criterion.score(event, weights=question.weights, now=question.now)
+                except MemoryError:
+                    raise
+                except Exception as error:
+                    late.fail(error)
+                    continue
+                if score is not None:
+                    rows.append(place)
+                    scores.append(score)
+            starts.append(len(rows))
+        return Hits(
+            np.array(starts, np.int64),
+            np.array(rows, np.int32),
+            len(portion) * len(self),
+            None if question.n is None else np.array(scores, np.float64),
+        )
+
+    def count(self, portion: Portion, question: Question) -> Longs:
+        """How many of them each event satisfies."""
+        return np.diff(self.hits(portion, question).starts)
+
+    def reach(self, portion: Portion, question: Question) -> Longs:
+        """How many of the events satisfy each."""
+        return np.bincount(self.hits(portion, question).rows, minlength=len(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +262,7 @@ class State:
     """Parts, and a small tail of criteria that are not yet in one."""
 
     parts: tuple[Part, ...] = ()
-    tail: tuple[Late, ...] = ()
+    tail: Tail = field(default_factory=Tail)
     next_order: int = 0
 
     def __len__(self) -> int:
@@ -220,7 +284,7 @@ class State:
         """The criterion at a place, with its order."""
         number, place = where
         if number == len(self.parts):
-            return self.tail[place]
+            return self.tail.late[place]
         roster = self.parts[number].roster
         return Late(int(roster.orders[place]), roster.criteria[place])
 
@@ -228,7 +292,7 @@ class State:
         """The order of the criterion at a place."""
         number, place = where
         if number == len(self.parts):
-            return self.tail[place].order
+            return self.tail.late[place].order
         return int(self.parts[number].roster.orders[place])
 
     def without(self, wheres: Iterable[tuple[int, int]]) -> State:
@@ -237,7 +301,9 @@ class State:
         for number, place in wheres:
             gone.setdefault(number, []).append(place)
         late = set(gone.pop(len(self.parts), ()))
-        tail = tuple(one for place, one in enumerate(self.tail) if place not in late)
+        tail = self.tail
+        if late:
+            tail = Tail(one for place, one in enumerate(self.tail) if place not in late)
         parts = list(self.parts)
         for number, places in gone.items():
             parts[number] = parts[number].without(places)
@@ -247,7 +313,20 @@ class State:
         """The same with more criteria in the tail."""
         more = tuple(late)
         next_order = max([self.next_order, *(one.order + 1 for one in more)])
-        return replace(self, tail=self.tail + more, next_order=next_order)
+        return replace(self, tail=Tail(self.tail.late + more), next_order=next_order)
+
+    def positions(self, tags: frozenset[str] | None = None) -> Longs:
+        """Where those are that are still there and have any of the tags, in insertion order."""
+        found, first = [], 0
+        for part in self.parts:
+            places = part.places()
+            if tags is not None:
+                places = np.intersect1d(places, part.roster.tags.of_any(tags))
+            found.append(places + first)
+            first += len(part.roster)
+        late = [tags is None or not tags.isdisjoint(one.criterion.tags) for one in self.tail]
+        positions = np.concatenate([*found, first + np.flatnonzero(late)]).astype(np.int64)
+        return positions[np.argsort(self.orders()[positions], kind="stable")]
 
     def criteria(self) -> list[Criterion]:
         """All criteria, in their order of insertion."""

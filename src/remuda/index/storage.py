@@ -1,16 +1,22 @@
 """Indexes on disk: versions of segments, memory-mapped when loaded.
 
-path/CURRENT             the name of the newest version
+path/CURRENT             the name of the newest version, with a checksum
 path/versions/NAME/      a manifest: which segments, which of their criteria are there
 path/segments/NAME/      one segment: arrays, words, ids and criteria; never changed
+
+The criteria's documents and their order are the source. All else is made from them, carries the
+number of its layout, and is made anew where that is another (docs/decisions/format.md).
 """
 
 from __future__ import annotations
 
 import itertools
+import logging
+import re
 import shutil
 import uuid
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,21 +24,31 @@ import numpy as np
 import pyarrow as pa
 
 from remuda.arrays import Bools, Ints, Longs, frozen
-from remuda.encoding.plan import Plan
+from remuda.encoding.checks import check, check_plan, check_starts, check_within
+from remuda.encoding.literals import Vocabulary
+from remuda.encoding.plan import Plan, no_collection
 from remuda.encoding.storing import read_vocabulary, write_vocabulary
 from remuda.errors import StorageError
-from remuda.index.directory import Reading, Writing, point
+from remuda.index.directory import Reading, Writing, named, new_directory
+from remuda.index.files import read_checked, write_checked
 from remuda.index.locking import Lock
-from remuda.index.packing import NotPackable, pack, unpack
+from remuda.index.packing import fits, pack, stored_array, unpack
 from remuda.index.roster import Roster, StoredCriteria, StoredIds, Tags, packed_documents
 from remuda.index.segment import Lazy, Segment
 from remuda.index.state import Part, State
 from remuda.index.texts import compact
 from remuda.language import json
+from remuda.language.criterion import Criterion
 from remuda.matchers.contract import cnf_matcher, conjunction_matcher
+from remuda.model.attributes import Attribute
+from remuda.model.expressions import And, Expression
 
 _CURRENT = "CURRENT"
 _PATIENCE = 30.0  # seconds that a save waits for another one
+_UNCHECKED = re.compile(rb"v\d{6,}\n")  # CURRENT as it was before it had a checksum
+_LAYOUTS = {"plan": 1, "roster": 1, "words": 2}  # a change of what their numbers mean is another
+_ANY = And()
+_log = logging.getLogger("remuda.index")
 
 
 class _Places(NamedTuple):
@@ -81,21 +97,31 @@ def save(state: State, facts: dict[str, Any], path: Path) -> str:
 def publish(path: Path, entries: Sequence[Entry], facts: dict[str, Any], next_order: int) -> str:
     """Make a version of segments that were written, and let CURRENT name it; hold the lock."""
     version = _next_version(path)
-    writing = Writing(path / "versions" / version)
     listed = []
-    for number, (segment, alive) in enumerate(entries):
-        told = Reading(path / "segments" / segment).facts
-        file = None
-        if alive is not None:
-            file = f"alive-{number}"
-            writing.write(file, [np.packbits(alive).tobytes()])
-        size = sum(one["size"] for one in told["files"].values())
-        listed.append(
-            {"segment": segment, "alive": file, "criteria": told["criteria"], "bytes": size}
-        )
-    writing.finish({**facts, "next_order": next_order, "segments": listed})
-    point(path / _CURRENT, version)
+    with new_directory(path / "versions" / version) as writing:
+        for number, (segment, alive) in enumerate(entries):
+            told = Reading(path / "segments" / segment).facts
+            file = None
+            if alive is not None:
+                file = f"alive-{number}"
+                writing.write(file, [np.packbits(alive).tobytes()])
+            size = sum(one["size"] for one in told["files"].values())
+            listed.append(
+                {"segment": segment, "alive": file, "criteria": told["criteria"], "bytes": size}
+            )
+        writing.facts = {**facts, "next_order": next_order, "segments": listed}
+    write_checked(path / _CURRENT, f"{version}\n".encode())
     return version
+
+
+def layouts(matcher: str) -> dict[str, Any]:
+    """The numbers by which segments of this code are laid out."""
+    kinds = {"matcher": conjunction_matcher(matcher), "cnf": cnf_matcher(matcher)}
+    return {**_LAYOUTS, **{what: _layout(kind) for what, kind in kinds.items()}}
+
+
+def _layout(kind: Any) -> int | None:
+    return kind.features.layout if kind.features.maps else None
 
 
 def read_version(path: Path, version: str | None = None) -> Version:
@@ -110,27 +136,36 @@ def load(
     version: str | None = None,
     segments: Collection[str] | None = None,
     known: Mapping[str, Part] | None = None,
+    verify: bool = True,
 ) -> tuple[State, Version]:
     """A version, by default the newest; all of its segments or some.
 
-    Segments that are `known`, by their homes, are not opened again.
+    Segments that are `known`, by their homes, are not opened again. What is read is always checked
+    for its structure, and for its checksums unless `verify` is off.
     """
     name = version or current_version(path)
-    reading = Reading(path / "versions" / name)
-    facts = reading.facts
-    parts = []
-    for entry in facts["segments"]:
-        if segments is not None and entry["segment"] not in segments:
-            continue
-        home = path / "segments" / entry["segment"]
-        part = (known or {}).get(str(home.resolve())) or _load_segment(home, facts["matcher"])
-        alive = None
-        if entry["alive"] is not None:
-            bits = np.unpackbits(np.frombuffer(reading.map(entry["alive"]), np.uint8))
-            alive = frozen(bits[: len(part.roster)].astype(np.bool_))
-        parts.append(Part(part.segment, part.roster, alive))
-    state = State(tuple(parts), (), facts["next_order"])
-    return state, Version(name, facts, facts["segments"])
+    reading = Reading(path / "versions" / name, verify=verify)
+    with named(reading.path):
+        facts = reading.facts
+        parts = []
+        for entry in facts["segments"]:
+            if segments is not None and entry["segment"] not in segments:
+                continue
+            home = path / "segments" / entry["segment"]
+            part = (known or {}).get(str(home.resolve())) or _load_segment(home, facts, verify)
+            parts.append(replace(part, alive=alive(reading, entry, len(part.roster))))
+        state = State(tuple(parts), next_order=int(facts["next_order"]))
+        return state, Version(name, facts, facts["segments"])
+
+
+def alive(reading: Reading, entry: Mapping[str, Any], n: int) -> Bools | None:
+    """Which of a segment's criteria are there in a version; None for all."""
+    if entry["alive"] is None:
+        return None
+    with named(reading.path / entry["alive"]):
+        bits = np.unpackbits(np.frombuffer(reading.map(entry["alive"]), np.uint8))
+        check(len(bits) == n + -n % 8, "bits")
+        return frozen(bits[:n].astype(np.bool_))
 
 
 def prune(path: Path, keep: int = 1) -> list[str]:
@@ -159,11 +194,14 @@ def _pruned(path: Path, keep: int) -> list[str]:
 
 def current_version(path: Path) -> str:
     """The name of the newest version."""
+    file = path / _CURRENT
     try:
-        return (path / _CURRENT).read_text(encoding="utf-8").strip()
+        found = file.read_bytes()
+        return (found if _UNCHECKED.fullmatch(found) else read_checked(file)).decode().strip()
+    except StorageError:
+        raise
     except OSError as error:
-        reason = f"there is no index here: {error.strerror}"
-        raise StorageError(str(path / _CURRENT), reason) from None
+        raise StorageError(str(file), f"there is no index here: {error.strerror}") from None
 
 
 def _next_version(path: Path) -> str:
@@ -180,68 +218,163 @@ def write_segment(part: Part, matcher: str, path: Path) -> str:
         return Path(home).name
     documents = packed_documents(part.roster.documents())  # which may refuse
     name = f"s-{uuid.uuid4().hex[:16]}"
-    writing = Writing(segments / name)
-    segment, roster = part.segment, part.roster
-    headers: dict[str, Any] = {}
-    tags = roster.tags
+    segment, roster, tags = part.segment, part.roster, part.roster.tags
     places = _Places(
         roster.orders, roster.ranks, roster.slots, roster.terms, tags.starts, tags.places
     )
-    built = {
-        "plan": segment.plan,
-        "matcher": segment.matcher,
-        "cnf": segment.cnf,
-        "roster": places,
-    }
-    for what, value in built.items():
-        try:
-            header, blocks = pack(value)
-        except NotPackable:  # it is built anew when it is loaded
-            headers[what] = None
-            continue
-        headers[what] = header
-        writing.write(f"{what}.bin", blocks)
-    words = write_vocabulary(segment.words.vocabulary)
-    writing.write("words.json", [json.encode(words)])
-    writing.write("ids.arrow", [_arrow_bytes(compact(roster.id_array()))])
-    writing.write("criteria.arrow", [documents])
-    writing.write("tags.json", [json.encode(list(tags.names))])
-    writing.finish({"matcher": matcher, "criteria": len(roster), "headers": headers})
+    with new_directory(segments / name) as writing:
+        headers = {
+            "plan": _packed(writing, "plan", segment.plan, _LAYOUTS["plan"]),
+            "roster": _packed(writing, "roster", places, _LAYOUTS["roster"]),
+            "matcher": _packed(writing, "matcher", segment.matcher, _layout(segment.matcher)),
+            "cnf": _packed(writing, "cnf", segment.cnf, _layout(segment.cnf)),
+            "words": {"layout": _LAYOUTS["words"]},
+        }
+        words = write_vocabulary(segment.words.vocabulary)
+        writing.write("words.json", [json.encode(words)])
+        writing.write("ids.arrow", [_arrow_bytes(compact(roster.id_array()))])
+        writing.write("criteria.arrow", [documents])
+        writing.write("tags.json", [json.encode(list(tags.names))])
+        writing.facts = {"matcher": matcher, "criteria": len(roster), "headers": headers}
     object.__setattr__(segment, "home", str((segments / name).resolve()))
     return name
 
 
-def _load_segment(path: Path, matcher: str) -> Part:
-    reading = Reading(path)
+def _packed(writing: Writing, what: str, value: Any, layout: int | None) -> dict[str, Any] | None:
+    """Write the arrays of what has a layout; its header."""
+    if layout is None:
+        return None
+    header, blocks = pack(value, layout)
+    writing.write(f"{what}.bin", blocks)
+    return header
+
+
+def part_of(
+    documents: Iterable[bytes], orders: Longs, matcher: str, scalars: Iterable[str]
+) -> Part:
+    """A part of criteria that are given as documents; these are kept, not written anew."""
+    known: list[Criterion] = []
+    kept: list[bytes] = []
+
+    def expressions() -> Iterator[Expression]:
+        for document in documents:  # one by one: all at once would take several times the memory
+            criterion = Criterion.from_json(document)
+            known.append(replace(criterion, expression=_ANY))  # of the rest the roster is made
+            kept.append(document)
+            yield criterion.expression
+
+    with no_collection():
+        segment = Segment.build(
+            expressions(), matcher=matcher, scalars=frozenset(map(Attribute.parse, scalars))
+        )
+        roster = Roster.of(known, orders)
+    packed = packed_documents(pa.array(kept, pa.large_binary()))
+    return Part(segment, replace(roster, criteria=StoredCriteria(memoryview(packed), len(kept))))
+
+
+def _load_segment(home: Path, facts: Mapping[str, Any], verify: bool) -> Part:
+    reading = Reading(home, verify=verify)
+    with named(home):
+        headers = reading.facts["headers"]
+        if (
+            fits(Plan, _LAYOUTS["plan"], headers["plan"])
+            and fits(_Places, _LAYOUTS["roster"], headers["roster"])
+            and headers.get("words") == {"layout": _LAYOUTS["words"]}
+        ):
+            return Part(_stored_segment(reading, facts["matcher"]), _stored_roster(reading))
+        _log.warning(
+            "%s has another layout than this remuda: its criteria are planned anew, "
+            "in memory until the index is saved",
+            home,
+        )
+        return _planned_anew(reading, facts)
+
+
+def _planned_anew(reading: Reading, facts: Mapping[str, Any]) -> Part:
+    """The part of a segment from its documents and their orders, which every format has."""
+    header = reading.facts["headers"]["roster"]
+    orders = stored_array(header, "orders", reading.map("roster.bin"))
+    batches = pa.ipc.open_file(pa.py_buffer(reading.map("criteria.arrow")))
+    documents = (
+        bytes(document)
+        for i in range(batches.num_record_batches)
+        for document in batches.get_batch(i).column(0).to_pylist()
+    )
+    part = part_of(documents, frozen(orders.astype(np.int64)), facts["matcher"], facts["scalars"])
+    check(len(part.roster) == len(orders), "orders")
+    return part
+
+
+def _stored_segment(reading: Reading, matcher: str) -> Segment:
     headers = reading.facts["headers"]
-    plan = unpack(Plan, headers["plan"], reading.map("plan.bin"))
-
-    def built(what: str, kind: Any, source: Any) -> Any:
-        if headers[what] is None:
-            return kind.build(source)
-        return unpack(kind, headers[what], reading.map(f"{what}.bin"))
-
-    places = unpack(_Places, headers["roster"], reading.map("roster.bin"))
-    tags = Tags(json.decode(reading.map("tags.json")), places.tag_starts, places.tag_places)
-    roster = Roster(
-        StoredIds(_arrow_array(reading.map("ids.arrow"))),
-        StoredCriteria(reading.map("criteria.arrow"), reading.facts["criteria"]),
-        places.orders,
-        places.ranks,
-        places.slots,
-        tags,
-        places.terms,
-    )
+    file = reading.path / "words.json"
     words = reading.map("words.json")
-    segment = Segment(
-        plan,
-        built("matcher", conjunction_matcher(matcher), plan.conjunctions),
-        built("cnf", cnf_matcher(matcher), plan.cnf),
-        Lazy(lambda: read_vocabulary(json.decode(words), plan.conjunctions)),
-        frozen(plan.conjunctions.dim_of_space()),
-        home=str(path.resolve()),
+    with named(reading.path / "plan.bin"):
+        plan = unpack(Plan, headers["plan"], reading.map("plan.bin"))
+        # a space takes at least a byte of the words that it stands for
+        check_plan(plan, reading.facts["criteria"], len(words))
+
+    def vocabulary() -> Vocabulary:
+        with named(file):
+            found = read_vocabulary(json.decode(words), plan.conjunctions)
+            check_within(plan.programs.leaf_attribute, 0, len(found.attributes), "attributes")
+            return found
+
+    stored = (
+        _stored_matcher(reading, "matcher", conjunction_matcher(matcher), plan),
+        _stored_matcher(reading, "cnf", cnf_matcher(matcher), plan),
     )
-    return Part(segment, roster)
+    return Segment.over(plan, Lazy(vocabulary), matcher, stored, str(reading.path.resolve()))
+
+
+def _stored_matcher(reading: Reading, what: str, kind: Any, plan: Plan) -> Any:
+    """A matcher as it was written; None where it must be built anew from the plan."""
+    layout, header = _layout(kind), reading.facts["headers"][what]
+    if layout is None:
+        return None
+    if not fits(kind, layout, header):
+        _log.warning("%s has another layout of %s: it is built anew", reading.path, kind.__name__)
+        return None
+    file = f"{what}.bin"
+    with named(reading.path / file):
+        matcher = unpack(kind, header, reading.map(file))
+        matcher.check(plan.conjunctions if what == "matcher" else plan.cnf)
+        return matcher
+
+
+def _stored_roster(reading: Reading) -> Roster:
+    n = reading.facts["criteria"]
+    with named(reading.path / "tags.json"):
+        names = json.decode(reading.map("tags.json"))
+        check(isinstance(names, list) and all(isinstance(name, str) for name in names), "tags")
+    with named(reading.path / "roster.bin"):
+        header = reading.facts["headers"]["roster"]
+        places = unpack(_Places, header, reading.map("roster.bin"))
+        _check_places(places, n, len(names))
+    with named(reading.path / "ids.arrow"):
+        ids = _arrow_array(reading.map("ids.arrow"))
+        ids.validate(full=True)
+        check(ids.type in (pa.string(), pa.large_string()) and not ids.null_count, "ids")
+        check(len(ids) == n, "ids")
+    file = "criteria.arrow"
+    with named(reading.path / file):
+        criteria = StoredCriteria(reading.map(file), n, reading.path / file)
+    tags = Tags(names, places.tag_starts, places.tag_places)
+    return Roster(
+        StoredIds(ids), criteria, places.orders, places.ranks, places.slots, tags, places.terms
+    )
+
+
+def _check_places(places: _Places, n: int, n_tags: int) -> None:
+    check(places.orders.shape == (n,), "orders")
+    check(places.ranks.shape == (n,), "ranks")
+    check(places.terms.shape in ((n, 2), (0, 2)), "terms")
+    size = len(places.slots)
+    check_within(places.slots, -1, n, "slots")
+    free = size - np.count_nonzero(places.slots >= 0)
+    check(size & (size - 1) == 0 and free > 0, "slots")  # else a search would not end
+    check_starts(places.tag_starts, n_tags, len(places.tag_places), "tags")
+    check_within(places.tag_places, 0, n, "tags")
 
 
 def _arrow_bytes(array: Any) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -11,12 +11,12 @@ from remuda.errors import InvalidCriterion
 from remuda.language import json
 from remuda.model.calendars import microseconds
 from remuda.model.explanations import Explanation, explain
-from remuda.model.expressions import Expression, clock
+from remuda.model.expressions import Expression, checked_size, clock
+from remuda.model.stacks import on_any_stack
 from remuda.model.values import checked_text, instant
 
 FOREVER = -(2**63), 2**63 - 1  # in microseconds since 1970
 NEVER = 0, 0
-_FLAT = 100  # levels of nesting that JSON surely has
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +33,7 @@ class Criterion:
     enabled: bool = True
     valid_from: datetime | None = None
     valid_until: datetime | None = None
+    n_parts: int = field(init=False, repr=False, compare=False)  # of the expression
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not self.id:
@@ -47,6 +48,10 @@ class Criterion:
                 "expression",
                 self.id,
             )
+        try:
+            object.__setattr__(self, "n_parts", checked_size(self.expression))
+        except InvalidCriterion as error:
+            raise error.inside("expression", self.id) from None
         if self.tags or not isinstance(self.tags, frozenset):
             object.__setattr__(self, "tags", self._checked_tags())
         for name in ("valid_from", "valid_until"):
@@ -67,7 +72,7 @@ class Criterion:
         moment = getattr(self, name)
         try:
             return instant(moment)
-        except (AttributeError, OverflowError, ValueError):
+        except (AttributeError, OverflowError, TypeError, ValueError):
             reason = f"a datetime is needed, not {moment!r}"
             raise InvalidCriterion(reason, name, self.id) from None
 
@@ -103,18 +108,11 @@ class Criterion:
         for name, moment in (("validFrom", self.valid_from), ("validUntil", self.valid_until)):
             if moment is not None:
                 head[name] = moment.isoformat().replace("+00:00", "Z")
-        return json.write(self.id, self.expression, head, mustang=mustang)
+        return on_any_stack(lambda: json.write(self.id, self.expression, head, mustang=mustang))
 
     def document(self) -> bytes:
-        """The JSON text; InvalidCriterion where it is nested too deeply to be read back."""
-        try:
-            text = json.encode(self.to_json())
-            if text.count(b'"criterias"') > _FLAT:
-                json.read(text)
-        except RecursionError:
-            reason = "it is nested too deeply to be written: some hundreds of levels are the most"
-            raise InvalidCriterion(reason, criterion=self.id) from None
-        return text
+        """The JSON text, which can always be read back."""
+        return on_any_stack(lambda: json.encode(self.to_json()))
 
     def to_text(self) -> str:
         """Write the expression in the text form, which reads back with the same meaning."""

@@ -15,7 +15,8 @@ from remuda.language.json_structs import Detail, Form, PreOperation
 from remuda.language.json_structs import Predicate as WrittenPredicate
 from remuda.language.json_values import Nested, typed, value_of
 from remuda.model.calendars import Extract
-from remuda.model.expressions import Expression, Polarity, Predicate
+from remuda.model.expressions import MAX_LEVELS, Expression, Polarity, Predicate
+from remuda.model.stacks import on_any_stack
 
 
 class _Named(msgspec.Struct):
@@ -37,21 +38,24 @@ Read = tuple[str, Expression, frozenset[str], bool, datetime | None, datetime | 
 def read(source: Mapping[str, Any] | str | bytes) -> Read:
     """What a Criterion is made of; InvalidCriterion says what is wrong."""
     try:
-        form = _decode(source)
-        tags = frozenset(form.tags)
-        return (
-            _named(form),
-            form.expression(),
-            tags,
-            form.enabled,
-            form.valid_from,
-            form.valid_until,
-        )
+        return on_any_stack(lambda: _read(source))
     except InvalidCriterion as error:
         raise error.inside("", _id(source)) from None
     except RecursionError:
-        reason = "it is nested too deeply to be read: some hundreds of levels are the most"
+        reason = f"it is nested too deeply: {MAX_LEVELS} levels are the most"
         raise InvalidCriterion(reason, criterion=_id(source)) from None
+
+
+def _read(source: Mapping[str, Any] | str | bytes) -> Read:
+    form = _decode(source)
+    return (
+        _named(form),
+        form.expression(),
+        frozenset(form.tags),
+        form.enabled,
+        form.valid_from,
+        form.valid_until,
+    )
 
 
 def write(
@@ -83,7 +87,7 @@ def decode(text: bytes | memoryview) -> Any:
 def read_event(text: str | bytes) -> Any:
     """The event in a JSON text; ParseError says where it is not JSON."""
     try:
-        return msgspec.json.decode(text)
+        return on_any_stack(lambda: msgspec.json.decode(text))
     except RecursionError:
         raise ParseError("the event is nested too deeply to be read", _shown(text), 0) from None
     except (msgspec.DecodeError, UnicodeError) as error:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from msgspec import Struct
 
@@ -16,7 +16,7 @@ from remuda.language.json_values import Typed, value_of
 from remuda.model import conditions, operations
 from remuda.model.attributes import Attribute
 from remuda.model.calendars import Extract
-from remuda.model.expressions import And, Expression, Or, Polarity
+from remuda.model.expressions import MAX_LEVELS, And, Expression, Or, Polarity
 from remuda.model.expressions import Predicate as ModelPredicate
 from remuda.model.values import checked
 
@@ -353,12 +353,45 @@ class Unf(_Form, tag="UNF", kw_only=True):
     criterias: list[Dnf | Cnf | Unf] | None = None
 
     def expression(self) -> Expression:
+        """What it and all inside it say; read level by level, since stacks end sooner."""
+        opened = [_Opened(self, self._leaves())]
+        try:
+            while True:
+                form, parts, done = opened[-1]
+                nested = form.criterias or ()
+                if done < len(nested):
+                    inner = nested[done]
+                    inner.is_part()
+                    if not isinstance(inner, Unf):
+                        parts.append(inner.expression())
+                    elif len(opened) == MAX_LEVELS:
+                        raise RecursionError  # as msgspec does a little later
+                    else:
+                        opened.append(_Opened(inner, inner._leaves()))
+                        continue
+                else:
+                    opened.pop()
+                    whole = _joined(Or if form.type == "OR" else And, parts)
+                    if not opened:
+                        return whole
+                    opened[-1].parts.append(whole)
+                opened[-1] = opened[-1]._replace(done=opened[-1].done + 1)
+        except InvalidCriterion as error:
+            place = ".".join(f"criterias[{one.done}]" for one in opened)
+            raise error.inside(place) from None
+
+    def _leaves(self) -> list[Expression]:
         if self.predicates is None and self.criterias is None:
             raise InvalidCriterion("a UNF needs predicates, or criterias")
-        parts: list[Expression] = []
-        parts += _each(Predicate.expression, self.predicates or (), "predicates")
-        parts += _each(_nested, self.criterias or (), "criterias")
-        return _joined(Or if self.type == "OR" else And, parts)
+        return [*_each(Predicate.expression, self.predicates or (), "predicates")]
+
+
+class _Opened(NamedTuple):
+    """A UNF that is being read: its parts so far, and how many of its criterias are done."""
+
+    form: Unf
+    parts: list[Expression]
+    done: int = 0
 
 
 Form = Dnf | Cnf | Unf
@@ -369,11 +402,6 @@ def _joined(junction: type[And | Or], parts: list[Expression]) -> Expression:
     if len(parts) == 1:
         return parts[0]
     return junction(*parts) if parts else And()
-
-
-def _nested(form: Form) -> Expression:
-    form.is_part()
-    return form.expression()
 
 
 def _bound(written: int | float | str | Typed | None, place: str) -> Any:

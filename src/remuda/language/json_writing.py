@@ -123,8 +123,6 @@ def predicate(predicate: Predicate) -> Json:
             written["preOperations"] = [_operation(one) for one in predicate.operations]
     except InvalidCriterion as error:
         raise error.inside(path) from None
-    except RecursionError:
-        raise InvalidCriterion("a value is nested too deeply to be written", path) from None
     return written
 
 

@@ -37,6 +37,7 @@ from remuda.model.conditions import (
     Version,
 )
 from remuda.model.expressions import And, Expression, Or, Polarity, Predicate
+from remuda.model.stacks import on_any_stack
 from remuda.model.values import checked_text
 
 __all__ = ["parse", "to_sql", "to_text"]
@@ -48,7 +49,8 @@ def parse(text: str) -> Expression:
         raise TypeError(f"an expression is a string, not {text!r}")
     try:
         checked_text(text, "an expression")
-        return _read(_tree(tokens(text, _FUNCTIONS), text), False)
+        found = tokens(text, _FUNCTIONS)
+        return on_any_stack(lambda: _read(_tree(found, text), False))
     except (ParseError, MemoryError):
         raise
     except Refused as refused:

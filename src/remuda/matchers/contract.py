@@ -1,44 +1,203 @@
-"""The contract of all matchers, and their names."""
+"""The contract of all matchers, and their names.
+
+To add a matcher: write one file with a class that keeps the contract below, add one row to
+`KINDS`, and run tests/matchers/test_contract.py and tests/index/test_every_matcher.py, which take
+every row. Nothing else names a matcher.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
-from typing import Any, NamedTuple, Protocol, Self
+from dataclasses import dataclass
+from pkgutil import resolve_name
+from typing import ClassVar, NamedTuple, Protocol, Self, TypedDict, TypeGuard
 
-from remuda.arrays import Ints, Longs
+from remuda.arrays import Floats, Ints, Longs
 from remuda.encoding.table import ClauseTable, CnfTable, EventBatch
 
 
 class Hits(NamedTuple):
     """The rows that each event satisfies, each once, in any order: a ragged array.
 
-    `candidates` is how many rows were looked at one by one to find them.
+    `candidates` is how many rows were looked at one by one to find them; `scores`, where they were
+    asked for, are those of the rows, best first. A row that is listed twice becomes a criterion
+    that is found twice, and counted twice.
     """
 
     starts: Longs
     rows: Ints
     candidates: int
+    scores: Floats | None = None
 
 
-class Matcher(Protocol):
-    """Conjunctions arranged so that those an event satisfies are found fast; never changed."""
+class Ranked(NamedTuple):
+    """The best rows of each event with their scores, best first, ties by row: a ragged array.
+
+    `candidates` is how many rows were looked at one by one. Because of upper bounds, `pruned` more
+    were not, and `pruned_partitions` of the K-indexes were not even entered.
+    """
+
+    starts: Longs
+    rows: Ints
+    scores: Floats
+    candidates: int
+    pruned: int
+    pruned_partitions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What a matcher takes and what it can: said here, and nowhere found by trying.
+
+    Each promises a keyword of `build` or `match`, or the methods of a protocol below; one
+    that is claimed and not kept fails when the index first makes use of it.
+    """
+
+    layout: int
+    """The number of its layout on disk: the fields of the class, and what their words mean.
+
+    A change of either needs another number. An array that was written under one meaning and is
+    read under another has the right checksum and means something else.
+    """
+    maps: bool = False
+    """It is a MappedMatcher."""
+    takes_sample: bool = False
+    """`build` takes `sample`, events like those to come. It may decide speed, never answers."""
+    takes_weights: bool = False
+    """`build` takes `weights`, the most that each item of the clauses scores."""
+    shares_out: bool = False
+    """`match` takes `threads`; the answer is the same whatever their number."""
+    ranks: bool = False
+    """It is a RankingMatcher."""
+    counts: bool = False
+    """It is a CountingMatcher."""
+    describes: bool = False
+    """It is a DescribingMatcher."""
+    changes: bool = False
+    """It is a DynamicMatcher."""
+
+
+class Answering(Protocol):
+    """Rows arranged so that those an event satisfies are found fast.
+
+    What every implementation keeps true:
+
+    - `match` gives for each event, in the order of the batch, exactly the rows that hold by
+      `remuda.encoding.table`. Nothing above looks again: a row too many is a wrong answer to a
+      user, a row too few a missing one.
+    - That includes events that have no spaces, or several on one dimension; rows without
+      predicates, which always hold (a CNF row without disjunctions too); predicates that hold on
+      missing or accept nothing; a table without rows, a batch without events. The shapes of
+      tests/matchers/test_contract.py have them all.
+    - Spaces that no predicate of the table names are within its dimensions; others do not come.
+    - `match` changes nothing that another thread can see: it is called by several at once, without
+      a lock. What it scribbles on is made for the call, or lent to one call at a time.
+    - Arrays that it keeps are frozen (`remuda.arrays.frozen`). A loaded index has them
+      memory-mapped and read-only, and a kernel would else be compiled twice, or crash on a write.
+    - It is built anew from the plan when an index is loaded, without a sample, unless it is a
+      MappedMatcher.
+    """
+
+    features: ClassVar[Features]
+
+    def match(self, events: EventBatch) -> Hits: ...
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes beyond the table that it was built from."""
+        ...
+
+
+class Matcher(Answering, Protocol):
+    """Conjunctions: row i holds when all predicates of clause i do; never changed by asking."""
 
     @classmethod
-    def build(cls, table: ClauseTable) -> Self: ...
-    def match(self, events: EventBatch) -> Hits: ...
-    @property
-    def nbytes(self) -> int: ...
+    def build(cls, table: ClauseTable) -> Self:
+        """Arrange the clauses; the table is shared with others, and stays as it is."""
+        ...
 
 
-class CnfMatcher(Protocol):
-    """Conjunctions of disjunctions arranged likewise; rows are those of the CnfTable."""
+class MappedMatcher(Matcher, Protocol):
+    """A matcher that is written to disk and mapped from there: one that takes long to build.
+
+    It is a dataclass or named tuple of arrays and plain values, its fields declared with their
+    types.
+    """
+
+    def check(self, table: ClauseTable) -> None:
+        """Refuse, as `remuda.encoding.checks` does, what would lead a kernel outside its arrays.
+
+        It was read from a file that anybody may have written. The table was checked before, and
+        is the one it was built from, if the file is right.
+        """
+        ...
+
+
+class CnfMatcher(Answering, Protocol):
+    """Conjunctions of disjunctions: row i holds when each of its clauses has a predicate that does.
+
+    Rows are those of the CnfTable, however the matcher numbers them inside.
+    """
 
     @classmethod
     def build(cls, cnf: CnfTable) -> Self: ...
-    def match(self, events: EventBatch) -> Hits: ...
-    @property
-    def nbytes(self) -> int: ...
+
+
+class SharingMatcher(Matcher, Protocol):
+    """A matcher that shares a batch out among threads; one thread where one is asked for."""
+
+    def match(self, events: EventBatch, threads: int = 1) -> Hits: ...
+
+
+class RankingMatcher(Matcher, Protocol):
+    """A matcher that gives the best clauses of each event by the weights of their items.
+
+    A clause scores the sum over its items of their weight times the largest weight that the event
+    gives a space which the predicate accepts; predicates that are negated score nothing. Whoever
+    asks takes these for upper bounds of what criteria score: one that is too low hides the best.
+    """
+
+    weights: Floats  # of each item of the clauses; empty where it was built without
+
+    def top(self, events: EventBatch, n: int, event_weights: Floats | None = None) -> Ranked:
+        """The n best of each event; `event_weights` is beside `events.spaces`, 1 by default."""
+        ...
+
+
+class CountingMatcher(Matcher, Protocol):
+    """A matcher that counts without keeping what it found, in memory that does not grow with it.
+
+    It counts what `match` would list, each row once: rows that are met by two ways and made
+    distinct only in the list of `match` would be counted twice here.
+    """
+
+    def count(self, events: EventBatch, weights: Ints | None = None) -> Longs:
+        """How many rows each event satisfies, or the sum of what each of them weighs."""
+        ...
+
+    def reach(self, events: EventBatch) -> Longs:
+        """How many of the events satisfy each row; rows that none does have 0."""
+        ...
+
+
+class Description(TypedDict):
+    """What a matcher chose, and why; plain values, since they are printed and written as JSON."""
+
+    layout: str
+    why: str
+    keys: str
+    clauses: int
+    clauses_without_key: int
+    entries_per_clause: float
+    entries: dict[str, int]  # by kind
+    chunks: dict[str, int]  # by the same kinds
+    bytes: int
+
+
+class DescribingMatcher(Matcher, Protocol):
+    """A matcher that can say what it chose."""
+
+    def stats(self) -> Description: ...
 
 
 class Literal(NamedTuple):
@@ -51,39 +210,87 @@ class Literal(NamedTuple):
 
 
 class DynamicMatcher(Matcher, Protocol):
-    """A matcher whose conjunctions come and go one by one, under ids that the caller chooses."""
+    """A matcher whose conjunctions come and go one by one, under ids that the caller chooses.
 
-    def insert(self, row: int, clause: Sequence[Literal]) -> None: ...
-    def delete(self, row: int) -> None: ...
+    After any changes it finds what one built anew from the same clauses would. Whoever changes it
+    keeps others from asking meanwhile.
+    """
+
+    def insert(self, row: int, clause: Sequence[Literal]) -> None:
+        """Add a clause under an id that is not there; its dimensions are those of the table."""
+        ...
+
+    def delete(self, row: int) -> None:
+        """Take a clause away; KeyError where there is none of that id."""
+        ...
 
 
-_CONJUNCTIONS = {
-    "auto": "auto.Auto",
-    "scan": "scan.Scan",
-    "sift": "sift.Sift",
-    "kindex": "kindex.KIndex",
-    "propagation": "propagation.Propagation",
-    "gryphon": "gryphon.Gryphon",
-    "opindex": "opindex.OpIndex",
-    "betree": "betree.BETree",
-    "pst-bloom": "pstbloom.PSTBloom",
-    "pst-hash": "psthash.PSTHash",
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a name stands for: the classes as `module:Class`, imported when they are used.
+
+    Each brings kernels to compile. Without a `cnf` of its own, a name plans criteria as
+    conjunctions wherever it can, and the few that need it are left to the k-index.
+    """
+
+    conjunctions: str
+    cnf: str | None = None
+
+
+def _kind(conjunctions: str, cnf: str | None = None) -> Kind:
+    here = __name__.rpartition(".")[0]
+    return Kind(f"{here}.{conjunctions}", cnf and f"{here}.{cnf}")
+
+
+KINDS = {
+    "auto": _kind("auto:Auto"),
+    "scan": _kind("scan:Scan", "scan:CnfScan"),
+    "sift": _kind("sift:Sift"),
+    "kindex": _kind("kindex:KIndex", "kcnf:CnfKIndex"),
+    "propagation": _kind("propagation:Propagation"),
+    "gryphon": _kind("gryphon:Gryphon"),
+    "opindex": _kind("opindex:OpIndex"),
+    "betree": _kind("betree:BETree"),
+    "pst-bloom": _kind("pstbloom:PSTBloom"),
+    "pst-hash": _kind("psthash:PSTHash"),
+    "pscan": _kind("scan:Scan", "pscan:PScan"),
 }
-_CNF = {"scan": "scan.CnfScan", "pscan": "pscan.PScan", "kindex": "kcnf.CnfKIndex"}
 
-NAMES = (*_CONJUNCTIONS, "pscan")
+NAMES = KINDS.keys()
 
 
 def conjunction_matcher(name: str) -> type[Matcher]:
     """The class behind the name that takes conjunctions."""
-    return _load({**_CONJUNCTIONS, "pscan": _CONJUNCTIONS["scan"]}[name])  # type: ignore[no-any-return]
+    kind: type[Matcher] = resolve_name(KINDS[name].conjunctions)
+    return kind
 
 
 def cnf_matcher(name: str) -> type[CnfMatcher]:
     """The class behind the name that takes conjunctions of disjunctions."""
-    return _load(_CNF.get(name, _CNF["kindex"]))  # type: ignore[no-any-return]
+    kind: type[CnfMatcher] = resolve_name(KINDS[name].cnf or KINDS["kindex"].cnf or "")
+    return kind
 
 
-def _load(target: str) -> Any:
-    module, name = target.split(".")  # imported when used: each brings kernels to compile
-    return getattr(import_module(f"remuda.matchers.{module}"), name)
+def has_own_cnf(name: str) -> bool:
+    """Whether the name has an algorithm of its own for conjunctions of disjunctions."""
+    return KINDS[name].cnf is not None
+
+
+def sharing(matcher: Matcher) -> TypeGuard[SharingMatcher]:
+    """Whether the matcher uses several threads."""
+    return matcher.features.shares_out
+
+
+def ranking(matcher: Matcher) -> TypeGuard[RankingMatcher]:
+    """Whether the matcher was built to rank: one without weights has nothing to rank by."""
+    return matcher.features.ranks and len(matcher.weights) > 0  # type: ignore[attr-defined]
+
+
+def counting(matcher: Matcher) -> TypeGuard[CountingMatcher]:
+    """Whether the matcher counts."""
+    return matcher.features.counts
+
+
+def describing(matcher: Matcher) -> TypeGuard[DescribingMatcher]:
+    """Whether the matcher says what it chose."""
+    return matcher.features.describes

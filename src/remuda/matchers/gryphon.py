@@ -15,7 +15,7 @@ attribute, which no event can pass by.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of, take_rows
 from remuda.encoding.table import ClauseTable, EventBatch, Predicates
 from remuda.jit import kernel
-from remuda.matchers.contract import Hits
+from remuda.matchers.contract import Features, Hits
 from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.records import taken
 from remuda.matchers.kernels.truth import holds, lay_out, take_away
@@ -53,6 +53,8 @@ class Tree(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Gryphon:
     """The parallel search tree over clauses whose predicates stand in the order of the levels."""
+
+    features: ClassVar[Features] = Features(layout=1)
 
     predicates: Predicates
     clauses: Ragged

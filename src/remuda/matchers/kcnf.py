@@ -7,14 +7,14 @@ when K lists of the event's keys have it; then its disjunctions are counted one 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, frozen
 from remuda.encoding.table import CnfTable, EventBatch
 from remuda.jit import kernel
-from remuda.matchers.contract import Hits
+from remuda.matchers.contract import Features, Hits, Ranked
 from remuda.matchers.kernels.disjunctions import (
     flat_rows,
     n_denials,
@@ -35,13 +35,15 @@ from remuda.matchers.kernels.plists import (
 )
 from remuda.matchers.kernels.postings import ALL, IN, Keys, event_keys, keys_for, place, post
 from remuda.matchers.kernels.queue import drain, offer
-from remuda.matchers.kernels.ranking import Ranked, item_weights, predicate_score, weigh_groups
+from remuda.matchers.kernels.ranking import item_weights, predicate_score, weigh_groups
 from remuda.matchers.kernels.truth import holds, lay_out, take_away
 
 
 @dataclass(frozen=True, slots=True)
 class CnfKIndex:
     """Posting lists over rows that are numbered by size; `row_of` has their rows in the table."""
+
+    features: ClassVar[Features] = Features(layout=1, takes_weights=True, ranks=True)
 
     cnf: CnfTable
     keys: Keys
@@ -52,7 +54,7 @@ class CnfKIndex:
     weights: Floats  # of each item of the table's clauses; empty where all weigh 1
 
     @classmethod
-    def build(cls, cnf: CnfTable, weights: Floats | None = None) -> Self:
+    def build(cls, cnf: CnfTable, *, weights: Floats | None = None) -> Self:
         """Index the rows; only ∈ predicates score, by the weight of their item."""
         table, flat = cnf.table, flat_rows(cnf)
         uses = np.bincount(flat.rows.items, minlength=len(table.predicates.dim))

@@ -8,14 +8,14 @@ keys have it as ∈ and none as ∉. Lists that cannot add up to K are skipped.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from remuda.arrays import Bools, Floats, Ints, Longs, frozen
 from remuda.encoding.table import ClauseTable, EventBatch
 from remuda.jit import kernel
-from remuda.matchers.contract import Hits
+from remuda.matchers.contract import Features, Hits, Ranked
 from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.plists import (
     PRUNED_PARTITIONS,
@@ -42,13 +42,15 @@ from remuda.matchers.kernels.postings import (
     satisfiable,
 )
 from remuda.matchers.kernels.queue import drain, offer
-from remuda.matchers.kernels.ranking import Ranked, item_weights, predicate_score, weigh_groups
+from remuda.matchers.kernels.ranking import item_weights, predicate_score, weigh_groups
 from remuda.matchers.kernels.truth import lay_out, take_away
 
 
 @dataclass(frozen=True, slots=True)
 class KIndex:
     """Posting lists over conjunctions that are numbered by size; `row_of` has their rows."""
+
+    features: ClassVar[Features] = Features(layout=1, takes_weights=True, ranks=True)
 
     table: ClauseTable
     keys: Keys
@@ -57,7 +59,7 @@ class KIndex:
     weights: Floats  # of each item of the table's clauses; empty where all weigh 1
 
     @classmethod
-    def build(cls, table: ClauseTable, weights: Floats | None = None) -> Self:
+    def build(cls, table: ClauseTable, *, weights: Floats | None = None) -> Self:
         """Index the conjunctions; only ∈ predicates score, by the weight of their item."""
         predicates, clauses = table.predicates, table.clauses
         uses = np.bincount(clauses.items, minlength=len(predicates.dim))

@@ -14,14 +14,14 @@ it refuses), and whether, of a list of values, any suffices or all are needed.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from remuda.arrays import Ints, Longs, Ragged, frozen, starts_of, take_rows
 from remuda.encoding.table import ClauseTable, EventBatch, Predicates
 from remuda.jit import kernel
-from remuda.matchers.contract import Hits
+from remuda.matchers.contract import Features, Hits
 from remuda.matchers.kernels.output import grown
 
 AGAINST, ALL = 1, 2  # an operator is the sum of those that are true of it
@@ -47,6 +47,8 @@ class OpIndex:
 
     Clauses are numbered anew, partition by partition: clause i is row `rows[i]` of the table.
     """
+
+    features: ClassVar[Features] = Features(layout=1)
 
     space_starts: Ints
     dim_of_space: Ints

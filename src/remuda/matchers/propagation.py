@@ -13,7 +13,7 @@ missing says that it does not hold, so that a bit is only ever set for what the 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, frozen, starts_of
 from remuda.encoding.table import ClauseTable, EventBatch
 from remuda.jit import kernel
-from remuda.matchers.contract import Hits
+from remuda.matchers.contract import Features, Hits
 from remuda.matchers.kernels.access import most_selective_first
 from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.postings import ALL, Keys, event_keys, keys_for, place, post
@@ -50,6 +50,8 @@ class Propagation:
 
     Predicates are numbered anew, access predicates first.
     """
+
+    features: ClassVar[Features] = Features(layout=1)
 
     keys: Keys
     lists: Ragged  # list `4 * key + mark` has the predicates with that mark

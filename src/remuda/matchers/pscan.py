@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from remuda.arrays import Bools, Ints, Longs, Ragged, frozen
 from remuda.encoding.table import CnfTable, EventBatch
 from remuda.jit import kernel
-from remuda.matchers.contract import Hits
+from remuda.matchers.contract import Features, Hits
 from remuda.matchers.kernels.disjunctions import (
     flat_rows,
     n_denials,
@@ -25,6 +25,8 @@ from remuda.matchers.kernels.truth import holds, lay_out, take_away
 @dataclass(frozen=True, slots=True)
 class PScan:
     """For each key, the rows that have it in a disjunction which asks for one of its keys."""
+
+    features: ClassVar[Features] = Features(layout=1)
 
     cnf: CnfTable
     keys: Keys

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of, take_rows
 from remuda.encoding.table import ClauseTable, EventBatch
 from remuda.jit import kernel
-from remuda.matchers.contract import Hits, Literal
+from remuda.matchers.contract import Features, Hits, Literal
 from remuda.matchers.kernels.access import Selectivity, most_selective_first, selectivity
 from remuda.matchers.kernels.growth import Words, thawed
 from remuda.matchers.kernels.needs import lacking
@@ -106,12 +106,14 @@ class Signatures:
 class PSTBloom:
     """Clauses listed on leaves by their access predicates, and signed there by the others."""
 
+    features: ClassVar[Features] = Features(layout=1, takes_sample=True, changes=True)
+
     forest: Forest
     signatures: Signatures
     _arrays: tuple[Any, ...] | None = field(init=False, default=None)  # what `match` reads
 
     @classmethod
-    def build(cls, table: ClauseTable, sample: EventBatch | None = None) -> Self:
+    def build(cls, table: ClauseTable, *, sample: EventBatch | None = None) -> Self:
         """From a table and, if there is one, a sample of events to come."""
         rule = selectivity(table, narrow(table.predicates, table.space_starts), sample)
         return cls._build(table, np.arange(table.n_clauses, dtype=np.int32), rule)

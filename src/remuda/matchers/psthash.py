@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, take_rows
 from remuda.encoding.table import ClauseTable, EventBatch, Predicates
 from remuda.jit import kernel
-from remuda.matchers.contract import Hits, Literal
+from remuda.matchers.contract import Features, Hits, Literal
 from remuda.matchers.kernels.access import Selectivity, most_selective_first, selectivity
 from remuda.matchers.kernels.bits import prefetch
 from remuda.matchers.kernels.growth import Words
@@ -46,12 +46,14 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 class PSTHash:
     """Clauses listed in 2-dim predicate spaces by two access predicates each."""
 
+    features: ClassVar[Features] = Features(layout=1, takes_sample=True, changes=True)
+
     forest: Forest
     pairs: PairLists
     _arrays: tuple[Any, ...] | None = field(init=False, default=None)  # what `match` reads
 
     @classmethod
-    def build(cls, table: ClauseTable, sample: EventBatch | None = None) -> Self:
+    def build(cls, table: ClauseTable, *, sample: EventBatch | None = None) -> Self:
         """From a table and, if there is one, a sample of events to come."""
         rule = selectivity(table, narrow(table.predicates, table.space_starts), sample)
         return cls._build(table, np.arange(table.n_clauses, dtype=np.int32), rule)

@@ -10,14 +10,14 @@ there, and their tests are not even read.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
 from remuda.arrays import Bools, Ints, Longs, Ragged, frozen
 from remuda.encoding.table import ClauseTable, CnfTable, EventBatch, Predicates
 from remuda.jit import kernel
-from remuda.matchers.contract import Hits
+from remuda.matchers.contract import Features, Hits
 from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.truth import accepts, holds, lay_out, take_away
 
@@ -27,6 +27,8 @@ _MISSING, _SEVERAL = -1, -2  # instead of a space
 @dataclass(frozen=True, slots=True)
 class Scan:
     """Conjunctions in their order, each with its most selective predicate first."""
+
+    features: ClassVar[Features] = Features(layout=1)
 
     predicates: Predicates
     starts: Longs  # of the tests of each clause
@@ -61,6 +63,8 @@ class Scan:
 @dataclass(frozen=True, slots=True)
 class CnfScan:
     """Conjunctions of disjunctions, evaluated one after the other."""
+
+    features: ClassVar[Features] = Features(layout=1)
 
     cnf: CnfTable
     dim_of_space: Ints

@@ -7,7 +7,7 @@ values: a clause is found when as many of its ∈ predicates are met as it has, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from remuda.arrays import Ints, Longs, Ragged, frozen
 from remuda.encoding.table import ClauseTable, EventBatch
 from remuda.jit import kernel
-from remuda.matchers.contract import Hits
+from remuda.matchers.contract import Features, Hits
 from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.postings import (
     ALL,
@@ -35,6 +35,8 @@ Counts = NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.uint32]
 @dataclass(frozen=True, slots=True)
 class Sift:
     """Inverted lists, four per key: list `4 * key + mark` has the clauses with that mark."""
+
+    features: ClassVar[Features] = Features(layout=1)
 
     keys: Keys
     lists: Ragged

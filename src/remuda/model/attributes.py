@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from jsonpath import JSONPathEnvironment
-from jsonpath.exceptions import JSONPathError
-from jsonpath.function_extensions import ExpressionType, FilterFunction
-
 from remuda.errors import InvalidCriterion
-from remuda.model.patterns import finds, matches_whole
+from remuda.model.jsonpaths import check, follow
 from remuda.model.values import checked_text, tidy
+
+MAX_WILDCARDS = 32  # `[*]` in one path: each is a level of recursion
 
 _STEP = re.compile(
     r"""
@@ -28,28 +25,6 @@ _STEP = re.compile(
 )
 _BARE = re.compile(r"[^\W\d]\w*")
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
-
-
-class _Regex(FilterFunction):
-    """The functions `match` and `search` of RFC 9535, in linear time."""
-
-    arg_types = [ExpressionType.VALUE, ExpressionType.VALUE]  # noqa: RUF012
-    return_type = ExpressionType.LOGICAL
-
-    def __init__(self, accepts: Callable[[str, str], bool]) -> None:
-        self.accepts = accepts
-
-    def __call__(self, value: object, pattern: object) -> bool:
-        try:
-            return (
-                isinstance(value, str) and isinstance(pattern, str) and self.accepts(pattern, value)
-            )
-        except InvalidCriterion:
-            return False
-
-
-_JSONPATH = JSONPathEnvironment(strict=True)
-_JSONPATH.function_extensions |= {"match": _Regex(matches_whole), "search": _Regex(finds)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +68,8 @@ class Attribute:
         for step in self.steps:
             if isinstance(step, str) and not step.isascii():
                 checked_text(step, "a path")
+        if sum(isinstance(step, Every) for step in self.steps) > MAX_WILDCARDS:
+            raise InvalidCriterion(f"a path has {MAX_WILDCARDS} wildcards at most")
         only = self.steps[0] if len(self.steps) == 1 else None
         object.__setattr__(self, "_only", only if isinstance(only, str) else None)
 
@@ -142,16 +119,10 @@ def _step(match: re.Match[str]) -> Step:
 def _query(path: str, text: str) -> Query:
     checked_text(path, "a path")
     try:
-        _JSONPATH.compile(text)
-    except (JSONPathError, RecursionError, ValueError) as error:
-        reason = str(error).split("\n", 1)[0]
-        raise InvalidCriterion(f"the path {path!r} is not a JSONPath: {reason}") from None
+        check(text)
+    except ValueError as error:
+        raise InvalidCriterion(f"the path {path!r} is not a JSONPath: {error}") from None
     return Query(text)
-
-
-@lru_cache(maxsize=4096)
-def _compiled(text: str) -> Any:
-    return _JSONPATH.compile(text)
 
 
 def _walk(value: Any, steps: tuple[Step, ...]) -> Any:
@@ -164,7 +135,7 @@ def _walk(value: Any, steps: tuple[Step, ...]) -> Any:
             nested = any(isinstance(later, Every) for later in rest)
             return [inner for part in kept for inner in part] if nested else kept
         if isinstance(step, Query):
-            return _run(step, value)
+            return follow(step.text, value)
         value = _enter(value, step)
         if value is _ABSENT:
             return value
@@ -189,15 +160,6 @@ def _children(value: Any) -> list[Any]:
 def _elements(value: Any) -> list[Any]:
     plain = tidy(value)  # a tuple or an array is the list that it stands for
     return plain if isinstance(plain, list) else []
-
-
-def _run(query: Query, event: Any) -> Any:
-    if not isinstance(event, dict | list):
-        return None
-    try:
-        return _compiled(query.text).findall(event)
-    except (JSONPathError, RecursionError, TypeError, ValueError):
-        return None  # a strange event never breaks a search
 
 
 @lru_cache(maxsize=65536)

@@ -22,8 +22,8 @@ from remuda.model.patterns import (
     literal_regex,
     matches_whole,
 )
-from remuda.model.values import Kind, Ordered, checked, checked_text, is_text, key, ordered
-from remuda.model.versions import version_key
+from remuda.model.values import Kind, Ordered, checked, checked_text, is_text, key, ordered, whole
+from remuda.model.versions import VersionKey, version_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,17 +110,16 @@ class Version:
     base: str
     above: bool
     strict: bool = False
+    key: VersionKey = field(init=False, repr=False, compare=False)  # of the base
 
     def __post_init__(self) -> None:
-        _text(self.base, "a base version")
+        object.__setattr__(self, "key", version_key(_text(self.base, "a base version")))
 
     def accepts(self, value: Any) -> bool:
         if not isinstance(value, str) or not is_text(value):
             return False
-        found, base = version_key(value), version_key(self.base)
-        if found == base:
-            return not self.strict
-        return bool(base < found) is self.above
+        order = self.key.compare(version_key(value))
+        return (order < 0) is self.above if order else not self.strict
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +292,7 @@ def _bound(value: Any) -> tuple[Kind, Ordered] | None:
         return None
     if isinstance(value, str):
         checked_text(value, "a bound")
-    found = ordered(value)
+    found = ordered(whole(value))
     if found is None:
         raise InvalidCriterion(f"{value!r} has no order, so it bounds no range")
     return found

@@ -19,7 +19,10 @@ from remuda.model.values import key
 
 T = TypeVar("T")
 
+MAX_LEVELS = 256  # of And, Or and Not in what is indexed: far below what a stack of Python holds
+MAX_PARTS = 100_000  # of what is indexed, which an event may have to be tried against one by one
 _DEEP = 32  # levels that `fold` recurses into
+MAX_WEIGHT = 1e100  # of a predicate or an event: no sum of products overflows, so scores are finite
 
 
 class Polarity(StrEnum):
@@ -163,7 +166,7 @@ class Predicate(Expression):
     def __post_init__(self) -> None:
         if self.polarity is Polarity.STRONGLY_EXCLUDED and type(self.condition) in TWO_VALUED:
             object.__setattr__(self, "polarity", Polarity.EXCLUDED)
-        if type(self.own_weight) is not float or not math.isfinite(self.own_weight):
+        if type(self.own_weight) is not float or not abs(self.own_weight) <= MAX_WEIGHT:
             object.__setattr__(self, "own_weight", _weight(self.own_weight))
         if self.value_weights:
             self._check_value_weights()
@@ -257,6 +260,19 @@ def _fold_deep(root: Expression, visit: Callable[[Expression, Sequence[T]], T]) 
             stack.append((node, True))
             stack.extend((part, False) for part in reversed(node.parts))
     return results[0]
+
+
+def checked_size(expression: Expression) -> int:
+    """How many parts it has; InvalidCriterion where they or its levels are more than allowed."""
+    level, n_parts = 0, 1
+    nodes: Sequence[Expression] = (expression,)
+    while nodes := [part for node in nodes for part in node.parts]:
+        level, n_parts = level + 1, n_parts + len(nodes)
+        if level > MAX_LEVELS:
+            raise InvalidCriterion(f"it is nested too deeply: {MAX_LEVELS} levels are the most")
+        if n_parts > MAX_PARTS:
+            raise InvalidCriterion(f"it has too many predicates: {MAX_PARTS} parts are the most")
+    return n_parts
 
 
 def clock(now: datetime | int | None) -> int:
@@ -363,6 +379,8 @@ def _weight(weight: Any) -> float:
         number = float(weight)
     except (TypeError, ValueError, OverflowError):
         number = math.nan
-    if not math.isfinite(number) or isinstance(weight, str | bool):
-        raise InvalidCriterion(f"a weight is a finite number, not {weight!r}")
+    if not abs(number) <= MAX_WEIGHT or isinstance(weight, str | bool):
+        raise InvalidCriterion(
+            f"a weight is a finite number within ±{MAX_WEIGHT:g}, not {weight!r}"
+        )
     return number

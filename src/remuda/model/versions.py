@@ -1,114 +1,155 @@
-"""Versions in the order of Maven's ComparableVersion."""
+"""Versions in the order of Maven's ComparableVersion, which has cycles.
+
+`0.0.0-alpha < 0.0.0 < v2 < 0.0.0-alpha`: two versions always compare, many need not sort.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
-from functools import cmp_to_key, lru_cache
-from typing import Any
+from functools import lru_cache
+from itertools import chain
 
-# An item is an int, a str or a list of items; None stands for an item that is not there.
-Item = Any
+Item = int | Decimal | str
+Level = tuple[Item, ...]
 
 _QUALIFIERS = ("alpha", "beta", "milestone", "rc", "snapshot", "", "sp")
 _RELEASE = _QUALIFIERS.index("")
 _ALIASES = {"cr": "rc", "ga": "", "final": "", "release": ""}
 _SHORT = {"a": "alpha", "b": "beta", "m": "milestone"}
 _TOKENS = re.compile(r"[0-9]+|[^0-9.\-]+|[.\-]")
+_REMEMBERED = 1 << 14  # versions, of so many characters at most:
+_SHORT_TEXT = 128
 
 
-@lru_cache(maxsize=65536)
-def version_key(text: str) -> Any:
-    """A key that orders as the version does; every text is a version."""
-    return _in_order(parse_version(text))
+@dataclass(frozen=True, slots=True, eq=False)
+class VersionKey:
+    """A version read: items, then those of the list nested behind them, and so on inward.
+
+    A nested list is always the last of its own, so no comparison needs recursion.
+    """
+
+    levels: tuple[Level, ...]
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is numbers and dots alone.
+
+        Such versions are in order among themselves, and every other version lies between two of
+        them: what comes before and what comes after it meet at one place of their order.
+        """
+        return not self.levels or (
+            len(self.levels) == 1 and not any(isinstance(item, str) for item in self.levels[0])
+        )
+
+    def compare(self, other: VersionKey) -> int:
+        """Below zero, zero or above it, as this comes before, beside or behind the other."""
+        return _compare(self.levels, other.levels)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, VersionKey) and self.compare(other) == 0
+
+    def __lt__(self, other: VersionKey) -> bool:
+        return self.compare(other) < 0
+
+    __hash__ = None  # type: ignore[assignment]
 
 
-def parse_version(text: str) -> list[Item]:
-    """Numbers, qualifiers and nested lists, without what counts as nothing at their ends."""
-    root: list[Item] = []
-    lists = [root]
+def version_key(text: str) -> VersionKey:
+    """The version that the text is, to be compared with others; every text is a version."""
+    return _remembered(text) if len(text) <= _SHORT_TEXT else VersionKey(parse_version(text))
 
-    def nest() -> None:
-        inner: list[Item] = []
-        lists[-1].append(inner)
-        lists.append(inner)
 
+@lru_cache(maxsize=_REMEMBERED)
+def _remembered(text: str) -> VersionKey:
+    return VersionKey(parse_version(text))
+
+
+def parse_version(text: str) -> tuple[Level, ...]:
+    """The levels, without what counts as nothing at their ends."""
+    levels: list[list[Item]] = [[]]
     tokens = _TOKENS.findall(text.lower())
     after_separator = True
     for i, token in enumerate(tokens):
         if token in ".-":
             if after_separator:
-                lists[-1].append(0)
+                levels[-1].append(0)
             if token == "-":
-                nest()
+                levels.append([])
             after_separator = True
             continue
         if token[0] in "0123456789":
             if not after_separator:  # a letter stood right before
-                nest()
-            lists[-1].append(
+                levels.append([])
+            levels[-1].append(
                 int(token) if len(token) < 4000 else Decimal(token)
             )  # int() has a limit
         else:
             before_digit = i + 1 < len(tokens) and tokens[i + 1][0] in "0123456789"
             last = i + 1 == len(tokens)
-            if not after_separator or ((before_digit or last) and lists[-1]):
-                nest()  # after a digit, and `.x` counts as `-x`
+            if not after_separator or ((before_digit or last) and levels[-1]):
+                levels.append([])  # after a digit, and `.x` counts as `-x`
             name = _SHORT.get(token, token) if before_digit else token
-            lists[-1].append(_ALIASES.get(name, name))
+            levels[-1].append(_ALIASES.get(name, name))
         after_separator = False
-    for items in reversed(lists):
-        _trim(items)
-    return root
+    for items in levels:
+        while items and items[-1] in (0, ""):
+            items.pop()
+    while levels and not levels[-1]:
+        levels.pop()
+    return tuple(map(tuple, levels))
 
 
-def _trim(items: list[Item]) -> None:
-    """Drop the items that count as nothing before the end and before nested lists."""
-    for i in reversed(range(len(items))):
-        if items[i] in (0, "", []):
-            del items[i]
-        elif not isinstance(items[i], list):
-            break
+def _compare(left: Sequence[Level], right: Sequence[Level]) -> int:
+    for depth in range(max(len(left), len(right))):
+        ours, theirs = (one[depth] if depth < len(one) else () for one in (left, right))
+        for item, other in zip(ours, theirs, strict=False):
+            order = _compare_items(item, other)
+            if order:
+                return order
+        ours_nest, theirs_nest = depth + 1 < len(left), depth + 1 < len(right)
+        if len(ours) == len(theirs) and ours_nest and theirs_nest:
+            continue
+        if len(ours) > len(theirs) and theirs_nest:
+            return -1 if isinstance(ours[len(theirs)], str) else 1
+        if len(theirs) > len(ours) and ours_nest:
+            return 1 if isinstance(theirs[len(ours)], str) else -1
+        # one has nothing more, neither an item nor a nested list
+        behind = depth + 1
+        return _sign(ours[len(theirs) :], left[behind:]) - _sign(
+            theirs[len(ours) :], right[behind:]
+        )
+    return 0
 
 
-def _compare(left: Item, right: Item) -> int:
-    if left is None:
-        return 0 if right is None else -_compare(right, None)
-    if right is None:
-        return _sign_against_nothing(left)
-    ranks = _rank(left), _rank(right)
-    if ranks[0] != ranks[1]:
-        return -1 if ranks[0] < ranks[1] else 1
-    if isinstance(left, list):
-        for i in range(max(len(left), len(right))):
-            result = _compare(
-                left[i] if i < len(left) else None, right[i] if i < len(right) else None
-            )
-            if result:
-                return result
-        return 0
+def _compare_items(left: Item, right: Item) -> int:
+    """Words come before numbers; a nested list, which is neither, between the two."""
     if isinstance(left, str):
-        left, right = _qualifier(left), _qualifier(right)
+        if not isinstance(right, str):
+            return -1
+        ours, theirs = _qualifier(left), _qualifier(right)
+        return int(ours > theirs) - int(ours < theirs)
+    if isinstance(right, str):
+        return 1
     return int(left > right) - int(left < right)
 
 
-def _sign_against_nothing(item: Item) -> int:
-    if isinstance(item, list):
-        return next((sign for part in item if (sign := _sign_against_nothing(part))), 0)
-    if isinstance(item, str):
-        rank, _ = _qualifier(item)
-        return int(rank > _RELEASE) - int(rank < _RELEASE)
-    return int(item != 0)
-
-
-def _rank(item: Item) -> int:
-    return 0 if isinstance(item, str) else 1 if isinstance(item, list) else 2
+def _sign(items: Iterable[Item], nested: Iterable[Level]) -> int:
+    """How these compare with nothing at all: as the first that counts."""
+    for item in chain(items, chain.from_iterable(nested)):
+        if isinstance(item, str):
+            rank, _ = _qualifier(item)
+            sign = int(rank > _RELEASE) - int(rank < _RELEASE)
+        else:
+            sign = int(item != 0)
+        if sign:
+            return sign
+    return 0
 
 
 def _qualifier(name: str) -> tuple[int, str]:
     if name in _QUALIFIERS:
         return _QUALIFIERS.index(name), ""
     return len(_QUALIFIERS), name
-
-
-_in_order = cmp_to_key(_compare)

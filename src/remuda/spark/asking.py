@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,8 +24,9 @@ from pyspark.sql.types import (
 )
 
 from remuda.errors import RemudaError
+from remuda.index.files import local
 from remuda.index.index import Index, load
-from remuda.index.state import Asked
+from remuda.index.question import Question as Asked
 from remuda.index.storage import current_version
 from remuda.model.expressions import attribute_weights
 from remuda.spark.events import ERROR, check, fields_of, read
@@ -74,7 +74,7 @@ class Question:
         if n is not None and n < 0:
             raise ValueError(f"a top of {n} makes no sense")
         attribute_weights(weights)
-        path = os.path.abspath(index)  # noqa: PTH100 - a link stays one: it may lead elsewhere on a worker
+        path = str(local(index).absolute())  # a link stays one: it may lead elsewhere on a worker
         moment = None if now is None and events.isStreaming else asked.now
         pinned = version or current_version(Path(path))
         kept = None if weights is None else dict(weights)

@@ -12,7 +12,7 @@ import hashlib
 import shutil
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -22,23 +22,16 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from remuda.encoding.plan import no_collection
 from remuda.errors import DuplicateCriterion, RemudaError
 from remuda.index import storage
 from remuda.index.directory import Reading
+from remuda.index.files import local
 from remuda.index.index import Index
 from remuda.index.locking import Lock
-from remuda.index.roster import Roster, StoredCriteria, packed_documents
-from remuda.index.segment import Segment
-from remuda.index.state import Part
-from remuda.language.criterion import Criterion
-from remuda.model.attributes import Attribute
-from remuda.model.expressions import And, Expression
 from remuda.spark.criteria import Criteria
 
 _SHARD = 250_000  # criteria of a shard where nothing else is said
 _PILE = 8  # segments of a shard before they become one
-_ANY = And()
 _STALE = 24 * 3600.0  # seconds after which a build takes away what no version names
 
 _ROW = "id string, json string, order bigint, digest string, segment int, place int"
@@ -115,8 +108,12 @@ def build_index(
     began = time.monotonic()
     good = _canonical(criteria.good if isinstance(criteria, Criteria) else criteria)
     rejected = criteria.counts.bad if isinstance(criteria, Criteria) else 0
-    home = Path(path).absolute()
-    facts = {"matcher": matcher, "scalars": _spelt(matcher, scalars)}
+    home = local(path).absolute()
+    facts = {
+        "matcher": matcher,
+        "scalars": _spelt(matcher, scalars),
+        "layouts": storage.layouts(matcher),
+    }
     if shards is not None and shards < 1:
         raise ValueError(f"{shards} shards make no sense")
     with Lock(home):
@@ -135,7 +132,7 @@ def build_index(
 
 def sweep(path: str | PathLike[str], older_than: float = 0.0) -> list[str]:
     """Remove what broken builds left: directories that no version names, so many seconds old."""
-    home = Path(path)
+    home = local(path)
     with Lock(home):
         return _swept(home, older_than)
 
@@ -187,7 +184,7 @@ def _canonical(good: DataFrame) -> DataFrame:
 
 
 def _alike(before: storage.Version | None, facts: dict[str, Any]) -> bool:
-    """Whether the segments of a version can stay: same shards, matcher and scalars."""
+    """Whether the segments of a version can stay: same shards, matcher, scalars and layouts."""
     return before is not None and facts.items() <= before.facts.items()
 
 
@@ -265,10 +262,8 @@ def _staying(
         shard = before.facts["shard_of"][entry["segment"]]
         if shard in whole:
             continue
-        alive = np.ones(entry["criteria"], np.bool_)
-        if entry["alive"] is not None:
-            bits = np.unpackbits(np.frombuffer(reading.map(entry["alive"]), np.uint8))
-            alive = bits[: len(alive)].astype(np.bool_)
+        there = storage.alive(reading, entry, entry["criteria"])
+        alive = np.ones(entry["criteria"], np.bool_) if there is None else there.copy()
         for places in dead.get(number, ()):
             alive[places] = False
         if alive.any():
@@ -371,23 +366,7 @@ def _twice(ids: pa.ChunkedArray) -> str | None:
 
 def _write(task: _Task, rows: list[tuple[int, str]]) -> str:
     """The criteria as a segment of the index, by its name."""
-    known: list[Criterion] = []
-
-    def expressions() -> Iterator[Expression]:
-        for _, document in rows:
-            criterion = Criterion.from_json(document)
-            known.append(replace(criterion, expression=_ANY))  # of the rest the roster is made
-            yield criterion.expression
-
-    with no_collection():
-        segment = Segment.build(
-            # one by one: all at once would take several times the memory
-            expressions(),
-            matcher=task.matcher,
-            scalars=frozenset(map(Attribute.parse, task.scalars)),
-        )
-        roster = Roster.of(known, np.array([order for order, _ in rows], np.int64))
-    documents = pa.array([document.encode() for _, document in rows], pa.large_binary())
-    stored = StoredCriteria(memoryview(packed_documents(documents)), len(rows))
-    roster = replace(roster, criteria=stored)  # they are canonical already
-    return storage.write_segment(Part(segment, roster), task.matcher, Path(task.path))
+    orders = np.array([order for order, _ in rows], np.int64)
+    documents = (document.encode() for _, document in rows)  # they are canonical already
+    part = storage.part_of(documents, orders, task.matcher, task.scalars)
+    return storage.write_segment(part, task.matcher, Path(task.path))

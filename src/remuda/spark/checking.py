@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from os import PathLike
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -16,15 +15,16 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from remuda.engine import ratifying
-from remuda.engine.deriving import clauses_of, draws
-from remuda.engine.ratifying import Ratification
-from remuda.engine.similarity import Similar, Similarity
 from remuda.errors import RemudaError
+from remuda.index.files import local
 from remuda.index.index import Index
 from remuda.index.storage import current_version, read_version
 from remuda.language.criterion import Criterion
 from remuda.model.expressions import clock
+from remuda.proof import ratifying
+from remuda.proof.deriving import clauses_of, draws
+from remuda.proof.ratifying import Ratification
+from remuda.proof.similarity import Similar, Similarity
 from remuda.spark.asking import Question, Size, opened, portions
 
 _SHOWN = 20  # disagreements that are kept
@@ -67,7 +67,7 @@ def ratify(
     each task.
     """
     began = time.monotonic()
-    path = Path(index).absolute()
+    path = local(index).absolute()
     trial = _Trial(str(path), version or current_version(path), full, seed, seconds, clock(now))
     told = read_version(path, trial.version)
     if events is None:

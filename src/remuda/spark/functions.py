@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from datetime import datetime
 from os import PathLike
@@ -15,6 +14,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.pandas.functions import arrow_udf
 
 from remuda.errors import IndexNotFound
+from remuda.index.files import local
 from remuda.index.storage import current_version
 from remuda.spark.asking import Array, Question, looked_at, opened
 from remuda.spark.events import read
@@ -32,7 +32,7 @@ def register(spark: SparkSession, indexes: Mapping[str, str | PathLike[str]]) ->
     called: call it again for newer ones. The moment for what needs a clock is that of the worker;
     with `now => current_timestamp()` it is that of the query.
     """
-    paths = {name: os.path.abspath(path) for name, path in indexes.items()}  # noqa: PTH100
+    paths = {name: str(local(path).absolute()) for name, path in indexes.items()}
     versions = {name: current_version(Path(path)) for name, path in paths.items()}
     known = {name: (paths[name], versions[name]) for name in paths}
 

@@ -12,13 +12,12 @@ as it is. Nothing of the driver's is captured, so that Spark Connect can run it 
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,7 +26,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.streaming.query import StreamingQuery
 
 from remuda.errors import StorageError
-from remuda.index.directory import sync
+from remuda.index.files import local, make_directory, place, writing
 from remuda.index.storage import current_version
 from remuda.model.expressions import clock
 from remuda.spark import matching
@@ -114,7 +113,7 @@ def match_stream(
     current_version(Path(work.index))  # better no stream than one that fails at its first event
     events.limit(0).select(*(work.columns or ("*",)))
     for directory in (work.output, work.pins):
-        Path(directory).mkdir(parents=True, exist_ok=True)
+        make_directory(Path(directory))
 
     def process(frame: DataFrame, batch_id: int) -> None:
         told = _published(frame, batch_id, work)
@@ -137,10 +136,7 @@ def batches(output: str | PathLike[str]) -> Iterator[Batch]:
 
 
 def _directory(path: str | PathLike[str]) -> str:
-    text = fspath(path)
-    if "://" in text and not text.startswith("file://"):
-        raise StorageError(text, "a directory that is mounted is needed, not an object store")
-    return os.path.abspath(text.removeprefix("file://").removeprefix("file:"))  # noqa: PTH100
+    return str(local(path).absolute())
 
 
 def _published(frame: DataFrame, batch_id: int, work: _Work) -> Batch:
@@ -158,8 +154,7 @@ def _published(frame: DataFrame, batch_id: int, work: _Work) -> Batch:
     seen = _write(frame, pin, aside, work)
     told = Batch(batch_id, pin.version, pin.now, **seen, seconds=time.monotonic() - began)
     _put(aside / _TOLD, asdict(told))
-    aside.rename(target)
-    sync(target.parent)
+    place(aside, target)
     return told
 
 
@@ -174,11 +169,11 @@ def _pinned(file: Path, batch_id: int, index: str) -> _Pin:
     return pin
 
 
-def _fresh(writing: Path, batch_id: int) -> Path:
+def _fresh(home: Path, batch_id: int) -> Path:
     """A place for a new try, and nothing of the old ones."""
-    for old in writing.glob(f"{batch_id}-*"):
+    for old in home.glob(f"{batch_id}-*"):
         shutil.rmtree(old, ignore_errors=True)
-    return writing / f"{batch_id}-{uuid.uuid4().hex[:8]}"
+    return home / f"{batch_id}-{uuid.uuid4().hex[:8]}"
 
 
 def _write(frame: DataFrame, pin: _Pin, aside: Path, work: _Work) -> dict[str, int]:
@@ -211,10 +206,5 @@ def _told(directory: Path) -> Batch:
 
 def _put(file: Path, content: dict[str, Any]) -> None:
     """Write a small file, at once or not at all."""
-    aside = file.with_name(f".{file.name}.{uuid.uuid4().hex[:8]}")
-    with aside.open("w", encoding="utf-8") as writing:
-        json.dump(content, writing)
-        writing.flush()
-        os.fsync(writing.fileno())
-    aside.replace(file)
-    sync(file.parent)
+    with writing(file) as open_file:
+        open_file.write(json.dumps(content).encode())

@@ -97,7 +97,7 @@ def lay_out(table: ClauseTable, clusters: Ragged, rest: Remainder, words: Words)
         )  # fmt: skip
         parts.append(part[:end].copy())
         base, first = base + end, last
-    places = _places(table, directory, words.bytes)
+    places = places_of(table, directory, words.bytes)
     return Arena(np.concatenate(parts), places, *map(tuple, tally.tolist()))
 
 
@@ -113,7 +113,7 @@ def traits_of(table: ClauseTable, layout: Bytes, present: Floats) -> U64:
     return traits | layout.first_page.astype(np.uint64) << FIRST_PAGE_SHIFT
 
 
-def _places(table: ClauseTable, directory: U64, layout: Bytes) -> U64:
+def places_of(table: ClauseTable, directory: U64, layout: Bytes) -> U64:
     """The two words of each space; a missing one stands for its dimension's presence."""
     dims = table.dim_of_space()
     cells = np.arange(table.n_spaces) - table.space_starts[dims]

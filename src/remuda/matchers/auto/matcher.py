@@ -6,23 +6,25 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from remuda.arrays import Ints, Longs, frozen
+from remuda.encoding.checks import check
 from remuda.encoding.table import ClauseTable, EventBatch
 from remuda.matchers.auto import keys
 from remuda.matchers.auto.answer import Answer
 from remuda.matchers.auto.arena import PLAIN, RECORDS, SLICES, lay_out, traits_of
 from remuda.matchers.auto.batch import MOST_EVENTS, entries_met, find_each, find_together
 from remuda.matchers.auto.blocks import counts, tally, weigh
+from remuda.matchers.auto.checks import check_arena, check_denials
 from remuda.matchers.auto.denials import Denials, denials, find_undenied, find_undenied_many
 from remuda.matchers.auto.lists import find_listed, find_listed_many
 from remuda.matchers.auto.scratch import Scratch, together_until
 from remuda.matchers.auto.single import LISTED, find_alone
-from remuda.matchers.auto.words import U64, words_of
-from remuda.matchers.contract import Hits
+from remuda.matchers.auto.words import U64, bytes_of, words_of
+from remuda.matchers.contract import Description, Features, Hits
 
 _FEW_CLAUSES = 256  # they fit in a few chunks that every event reads, without keys
 _TOGETHER_DIMS = 2048  # of more, the events of a batch no longer fit in the cache side by side
@@ -47,6 +49,10 @@ class Facts(NamedTuple):
 class Auto:
     """Clauses clustered under access keys; thread-safe, never changed."""
 
+    features: ClassVar[Features] = Features(
+        layout=1, takes_sample=True, maps=True, shares_out=True, counts=True, describes=True
+    )
+
     arena: U64
     places: U64
     traits: U64
@@ -57,7 +63,7 @@ class Auto:
     _spare: deque[Scratch] = field(default_factory=deque, init=False, repr=False, compare=False)
 
     @classmethod
-    def build(cls, table: ClauseTable, sample: EventBatch | None = None) -> Self:
+    def build(cls, table: ClauseTable, *, sample: EventBatch | None = None) -> Self:
         """Arrange the table; a sample of events to come makes for better keys."""
         words, often = words_of(table), keys.frequencies(table, sample)
         few = table.n_clauses <= _FEW_CLAUSES
@@ -77,6 +83,16 @@ class Auto:
             *frozen((arena.words, arena.places, traits)), words.bytes.dim_bits,
             words.bytes.n_masked, undenied, facts,
         )  # fmt: skip
+
+    def check(self, table: ClauseTable) -> None:
+        """Refuse what was stored unless it is sound for the table."""
+        layout, facts = bytes_of(table.space_starts), self.facts
+        same = (self.dim_bits, self.n_masked) == (layout.dim_bits, layout.n_masked)
+        check(same and facts.n_wide == layout.n_wide, "bytes")
+        check(facts.n_clauses == table.n_clauses, "clauses")
+        check(facts.n_denials == len(self.denials.clauses), "denied clauses")
+        homes = check_arena(table, self.arena, self.places, self.traits)
+        check_denials(self.denials, table, homes)
 
     def match(self, events: EventBatch, threads: int = 1) -> Hits:
         """The clauses that each event satisfies; batches are shared out among threads."""
@@ -110,7 +126,7 @@ class Auto:
             tally(per_event, per_clause, *scratch.blocks[:3])
         return per_clause
 
-    def stats(self) -> dict[str, Any]:
+    def stats(self) -> Description:
         """What was chosen and why, and what it takes."""
         facts = self.facts
         why = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -41,7 +41,7 @@ from remuda.matchers.betree.pools import (
 )
 from remuda.matchers.betree.records import records_of
 from remuda.matchers.betree.upkeep import adjust, delete, tidy
-from remuda.matchers.contract import Hits, Literal
+from remuda.matchers.contract import Features, Hits, Literal
 from remuda.matchers.kernels.growth import thawed
 from remuda.matchers.kernels.records import predicates_of
 
@@ -57,6 +57,8 @@ class BETree:
 
     `match` may run in several threads, but not while the tree is being changed.
     """
+
+    features: ClassVar[Features] = Features(layout=1, changes=True)
 
     space_starts: Ints
     dim_of_space: Ints

@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from remuda.arrays import Floats, Ints, Longs, frozen
+from remuda.arrays import Floats, Ints, frozen
 from remuda.encoding.table import ClauseTable
 from remuda.jit import kernel
 from remuda.matchers.kernels.truth import accepts
-
-
-class Ranked(NamedTuple):
-    """The best rows of each event with their scores, best first, ties by row: a ragged array.
-
-    `candidates` is how many rows were looked at one by one. Because of upper bounds, `pruned` more
-    were not, and `pruned_partitions` of the K-indexes were not even entered.
-    """
-
-    starts: Longs
-    rows: Ints
-    scores: Floats
-    candidates: int
-    pruned: int
-    pruned_partitions: int
 
 
 def item_weights(weights: Floats | None, table: ClauseTable) -> Floats:

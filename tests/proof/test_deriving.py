@@ -9,11 +9,6 @@ import pytest
 from hypothesis import given, settings
 
 from remuda import And, Criterion, Index, Or, attr
-from remuda.engine.deriving import clauses_of, derive, draws, probes, witnesses
-from remuda.engine.placing import event_of
-from remuda.engine.samples import neighbours
-from remuda.engine.texts import text_for
-from remuda.engine.undoing import raw_values
 from remuda.model.attributes import Attribute
 from remuda.model.calendars import Extract
 from remuda.model.conditions import (
@@ -45,6 +40,11 @@ from remuda.model.operations import (
 )
 from remuda.model.patterns import matches_whole
 from remuda.model.values import key
+from remuda.proof.accepted_texts import text_for
+from remuda.proof.deriving import clauses_of, derive, draws, probes, witnesses
+from remuda.proof.placing import event_of
+from remuda.proof.samples import neighbours
+from remuda.proof.undoing import raw_values
 from strategies import NOW, count, expressions
 
 PATTERNS = (

@@ -13,10 +13,8 @@ from itertools import combinations
 from random import Random
 from typing import Any
 
-from remuda.engine.placing import collects, event_of
-from remuda.engine.samples import STRANGE, around
-from remuda.engine.undoing import raw_values
-from remuda.index.index import Index, Now
+from remuda.index.index import Index
+from remuda.index.question import Now
 from remuda.language.criterion import Criterion
 from remuda.logic.implication import contradict, plain
 from remuda.logic.normal import Clause, dnf, dnf_size, flat, same_test
@@ -24,6 +22,9 @@ from remuda.model.attributes import Attribute
 from remuda.model.conditions import satisfies
 from remuda.model.expressions import And, Expression, Or, Polarity, Predicate, clock, fold
 from remuda.model.values import tidy
+from remuda.proof.placing import collects, event_of
+from remuda.proof.samples import STRANGE, around
+from remuda.proof.undoing import raw_values
 
 Truths = tuple[bool, ...]
 Raws = list[tuple[Any, Truths]]  # raw values, and the truth of each predicate on them

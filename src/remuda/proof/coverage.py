@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from remuda.engine.deriving import Probe, clauses_of
 from remuda.language.criterion import Criterion
 from remuda.logic.normal import Clause
+from remuda.proof.deriving import Probe, clauses_of
 
 
 @dataclass(slots=True)

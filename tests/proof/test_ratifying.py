@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remuda import And, Criterion, Index, Or, attr, parse
-from remuda.engine import ratifying
-from remuda.engine.ratifying import ratify
-from remuda.engine.reducing import smallest
-from remuda.matchers.contract import Hits
+from remuda.matchers.contract import Features, Hits
+from remuda.proof import ratifying
+from remuda.proof.ratifying import ratify
+from remuda.proof.reducing import smallest
 from strategies import NOW, count, expressions
 
 CRITERIA = [
@@ -42,6 +42,8 @@ def planted(index: Index, **changes) -> Index:
 
 class Wrapped:
     """A matcher whose hits are tampered with."""
+
+    features = Features(layout=0)
 
     def __init__(self, matcher, tamper) -> None:
         self.matcher, self.tamper = matcher, tamper

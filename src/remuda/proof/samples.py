@@ -10,7 +10,6 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
-from remuda.engine.texts import text_for
 from remuda.model.conditions import (
     Condition,
     Contains,
@@ -25,6 +24,7 @@ from remuda.model.conditions import (
     Suffix,
     Version,
 )
+from remuda.proof.accepted_texts import text_for
 
 # Of all types, and equal to nothing that a criterion is likely to ask for.
 STRANGE: tuple[Any, ...] = (

@@ -15,15 +15,16 @@ from typing import Any
 import numpy as np
 
 from remuda.arrays import Ints
-from remuda.engine.deriving import draws, possible, witnesses
 from remuda.errors import ExpansionError
-from remuda.index.index import Index, Now
+from remuda.index.index import Index
+from remuda.index.question import Now
 from remuda.language.criterion import NEVER, Criterion
 from remuda.logic.implication import implies
 from remuda.logic.normal import Clause, same_test
 from remuda.logic.simplify import simple_dnf, simplify
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import Expression, Predicate, clock, fold
+from remuda.proof.deriving import draws, possible, witnesses
 
 _CLAUSES = 64  # of one criterion; a larger one is compared for equality alone
 _WITNESSED = 4  # clauses of one criterion that have witnesses: whom it implies holds for them

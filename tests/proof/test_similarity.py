@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remuda import And, Criterion, Index, Or, attr, parse
-from remuda.engine.deriving import derive
-from remuda.engine.redundancy import Shadow, redundancy
-from remuda.engine.similarity import similarity
+from remuda.proof.deriving import derive
+from remuda.proof.redundancy import Shadow, redundancy
+from remuda.proof.similarity import similarity
 from strategies import NOW, count, events, expressions
 
 

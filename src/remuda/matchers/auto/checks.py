@@ -1,0 +1,304 @@
+"""Checks of a stored arena: whatever its words say, no kernel is led outside of an array.
+
+What follows from the table is made anew and compared. Then every cluster is walked once, as an
+event would. Beside places and lengths, that sees to it that an event without lists meets no clause
+twice: rows are written to an array with room for each clause once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from remuda.arrays import Ints, Longs, Ragged
+from remuda.encoding.checks import check, check_ragged, check_starts, check_within
+from remuda.encoding.plan import MAX_PREDICATES
+from remuda.encoding.table import ClauseTable
+from remuda.jit import kernel
+from remuda.matchers.auto.arena import (
+    HAS_TAIL,
+    MOST_RECORDS,
+    PLAIN,
+    RECORDS,
+    SIGNATURE_BIT,
+    SLICES,
+    places_of,
+    traits_of,
+)
+from remuda.matchers.auto.denials import Denials
+from remuda.matchers.auto.slices import EVERY_ROW, LARGEST_DOMAIN, MOST_CLAUSES, WITH_RECORDS
+from remuda.matchers.auto.words import CELLS, DIM, FORM_SHIFT, LAST, SPAN, SPANS, U64, bytes_of
+
+_MOST_MASKS = 4 * MAX_PREDICATES  # a predicate has a word for each of at most four pages
+_NOWHERE, _EVERYWHERE = -2, -1  # homes of a clause, beside the dimension of its key
+
+
+def check_arena(table: ClauseTable, arena: U64, places: U64, traits: U64) -> Longs:
+    """Refuse an arena that is not sound for the table; where each clause has its entries."""
+    layout = bytes_of(table.space_starts)
+    check(arena.ndim == 1 and places.shape == (2 * table.n_spaces + 2,), "places")
+    directory = np.ascontiguousarray(places[::2])
+    check(np.array_equal(places, places_of(table, directory, layout)), "places")
+    check(traits.shape == (table.n_dims,), "traits")
+    known = traits_of(table, layout, np.zeros(table.n_dims))
+    check(not ((traits ^ known) & ~SIGNATURE_BIT).any(), "traits")
+    sizes = (np.diff(table.space_starts) - 1).astype(np.int32)
+    homes = np.full(table.n_clauses, _NOWHERE, np.int64)
+    sound = _sound(
+        arena, directory, table.dim_of_space(), table.space_starts, layout.dim_bits,
+        layout.n_masked, layout.n_wide, _cells(sizes, layout.wide, layout.n_masked), homes,
+    )  # fmt: skip
+    check(sound, "clusters")
+    return homes
+
+
+def check_denials(denials: Denials, table: ClauseTable, homes: Longs) -> None:
+    """Refuse denials that are not sound for the table, or of clauses that have entries."""
+    n = len(denials.clauses)
+    if n == 0:  # nothing else is read
+        return
+    check_within(denials.clauses, 0, table.n_clauses, "denied clauses")
+    distinct = np.bincount(denials.clauses, minlength=table.n_clauses).max() == 1
+    check(distinct and (homes[denials.clauses] == _NOWHERE).all(), "denied clauses")
+    levels = denials.level_starts
+    check(levels.ndim == 1 and 2 <= len(levels) <= 9, "levels")
+    check_starts(levels, len(levels) - 1, len(denials.slots), "levels")
+    needed = [(max(table.n_spaces - 1, 0) >> (4 * level)) + 1 for level in range(len(levels) - 1)]
+    check((np.diff(levels) >= needed).all(), "levels")
+    n_rows, width = len(denials.bitmap_of), (n + 63) // 64
+    check_within(denials.slots, 0, n_rows + 1, "slots")
+    check_ragged(Ragged(denials.list_starts, denials.lists), n_rows, n, "lists")
+    check(denials.bitmaps.ndim == 1, "bitmaps")
+    check_within(denials.bitmap_of, -1, len(denials.bitmaps) // width, "bitmaps")
+    rows = Ragged(denials.any_starts, denials.any_clauses)
+    check_ragged(rows, table.n_dims, n, "clauses of lists")
+
+
+def _cells(sizes: Ints, wide: Ints, n_masked: int) -> Ints:
+    """How many cells a column of slices has for each byte of an event; 0 where it has none."""
+    cells = np.zeros(n_masked + int(wide.max(initial=-1)) + 1, np.int32)
+    narrow = np.flatnonzero(wide < 0)
+    cells[narrow] = sizes[narrow] + 1
+    is_wide = np.flatnonzero(wide >= 0)
+    large = sizes[is_wide] > LARGEST_DOMAIN
+    cells[n_masked + wide[is_wide]] = np.where(large, 2, sizes[is_wide] + 1)
+    return cells
+
+
+@kernel
+def _sound(
+    arena: U64,
+    directory: U64,
+    dim_of_space: Ints,
+    space_starts: Ints,
+    dim_bits: int,
+    n_masked: int,
+    n_wide: int,
+    cells: Ints,
+    homes: Longs,
+) -> bool:
+    """Walk the chunks of all clusters; `homes` learns where each clause is met."""
+    met = np.full(len(homes), -1, np.int64)  # the cluster that a clause was met in last
+    records = np.full(len(homes), -1, np.int64)  # the record of each clause that was looked at
+    left_of_all = 2 * np.int64(len(arena))  # an entry takes half a word at least
+    for cluster in range(len(directory)):
+        at = np.int64(directory[cluster] & np.uint64(0xFFFFFFFF))
+        left = np.int64(directory[cluster] >> np.uint64(32))
+        home = np.int64(_EVERYWHERE)
+        if cluster < len(dim_of_space):
+            dim = np.int64(dim_of_space[cluster])
+            home = 2 * dim + (space_starts[dim] != cluster)
+        left_of_all -= left
+        if left_of_all < 0:
+            return False
+        while left > 0:
+            if at >= len(arena):
+                return False
+            n = np.int64(arena[at] & np.uint64(0xFFFF))
+            kind = np.int64((arena[at] >> np.uint64(16)) & np.uint64(0xFF))
+            end = at + np.int64(arena[at] >> np.uint64(32))
+            if not 1 <= n <= left or not at < end <= len(arena):
+                return False
+            if kind == RECORDS:
+                sound = _records_sound(
+                    arena, at, n, end, cluster, home, dim_bits, n_masked, n_wide, homes, met,
+                    records,
+                )  # fmt: skip
+            elif kind == PLAIN:
+                sound = _plain_sound(arena, at, n, end, cluster, home, homes, met)
+            elif kind == SLICES:
+                sound = _slices_sound(
+                    arena, at, n, end, cluster, home, dim_bits, n_masked, n_wide, cells, homes, met
+                )
+            else:
+                sound = False
+            if not sound:
+                return False
+            left -= n
+            at = end
+    return True
+
+
+@kernel
+def _note(clause: int, cluster: int, home: int, homes: Longs, met: Longs) -> bool:
+    """Whether the clause may be met here: once in a cluster, and under one key alone."""
+    if not 0 <= clause < len(homes) or met[clause] == cluster:
+        return False
+    if homes[clause] != home and homes[clause] != _NOWHERE:
+        return False
+    homes[clause], met[clause] = home, cluster
+    return True
+
+
+@kernel
+def _plain_sound(
+    arena: U64, at: int, n: int, end: int, cluster: int, home: int, homes: Longs, met: Longs
+) -> bool:
+    if at + 1 + (n + 1) // 2 > end:
+        return False
+    halves = arena.view(np.uint32)
+    for j in range(n):
+        if not _note(np.int64(halves[2 * (at + 1) + j]), cluster, home, homes, met):
+            return False
+    return True
+
+
+@kernel
+def _records_sound(
+    arena: U64,
+    at: int,
+    n: int,
+    end: int,
+    cluster: int,
+    home: int,
+    dim_bits: int,
+    n_masked: int,
+    n_wide: int,
+    homes: Longs,
+    met: Longs,
+    records: Longs,
+) -> bool:
+    if n > MOST_RECORDS or at + 1 + n + (n + 1) // 2 > end:
+        return False
+    halves = arena.view(np.uint32)
+    for j in range(n):
+        record = np.int64(halves[2 * (at + 1 + n) + j])
+        if record >= len(arena):
+            return False
+        clause = np.int64(arena[record] & np.uint64(0x7FFFFFFF))
+        if not _note(clause, cluster, home, homes, met):
+            return False
+        if records[clause] != record:  # a clause has one record, under however many spaces
+            if not _record_sound(arena, record, dim_bits, n_masked, n_wide):
+                return False
+            records[clause] = record
+    return True
+
+
+@kernel
+def _record_sound(arena: U64, record: int, dim_bits: int, n_masked: int, n_wide: int) -> bool:
+    header = arena[record]
+    n_masks = np.int64((header >> np.uint64(32)) & np.uint64(0xFFFF))
+    n_every = np.int64(header >> np.uint64(48))
+    w, stop = record + 1, record + 1 + n_masks
+    if n_masks > _MOST_MASKS or n_every > n_masks or stop > len(arena):
+        return False
+    dim_mask = (np.uint64(1) << np.uint64(dim_bits)) - np.uint64(1)
+    while w < stop:
+        if np.int64(arena[w] & dim_mask) >= n_masked:
+            return False
+        w += 1
+    if (header & HAS_TAIL) == np.uint64(0):
+        return True
+    return bool(_tail_sound(arena, w, n_wide))
+
+
+@kernel
+def _tail_sound(arena: U64, w: int, n_wide: int) -> bool:
+    """Whether the exact words from `w` on come to an end, and lie in the arena with their lists."""
+    for _ in range(MAX_PREDICATES):
+        if w >= len(arena) or np.int64(arena[w] & DIM) >= n_wide:
+            return False
+        form = np.int64((arena[w] >> FORM_SHIFT) & np.uint64(3))
+        payload = np.int64(arena[w] >> np.uint64(32))
+        n_words = (payload + 3) // 4 if form == CELLS else np.int64(form == SPANS)
+        if form not in (SPAN, CELLS, SPANS) or w + 1 + n_words > len(arena):
+            return False
+        if form == SPANS:
+            first = arena[w + 1]
+            if first > np.uint64(len(arena)) or np.int64(first) + payload > len(arena):
+                return False
+        if arena[w] & LAST:
+            return True
+        w += 1 + int(n_words)
+    return False
+
+
+@kernel
+def _slices_sound(
+    arena: U64,
+    at: int,
+    n: int,
+    end: int,
+    cluster: int,
+    home: int,
+    dim_bits: int,
+    n_masked: int,
+    n_wide: int,
+    cells: Ints,
+    homes: Longs,
+    met: Longs,
+) -> bool:
+    if n > MOST_CLAUSES or at + 2 > end:
+        return False
+    shape, width = arena[at + 1], (n + 63) // 64
+    n_columns = np.int64(shape & np.uint64(0xFFFF))
+    has_records = (shape & WITH_RECORDS) != np.uint64(0)
+    ids = at + 2 + n_columns
+    places = ids + (n + 1) // 2
+    if n_columns < 1 or np.int64((shape >> np.uint64(16)) & np.uint64(0xFF)) != width:
+        return False
+    if places + ((n + 3) // 4 if has_records else 0) > end:
+        return False
+    for j in range(n_columns):
+        # who is behind the last clause must be refused by some column; it is the first
+        spare = n % 64 if j == 0 else 0
+        if not _column_sound(arena, at, end, arena[at + 2 + j], width, spare, cells):
+            return False
+    halves, quarters = arena.view(np.uint32), arena.view(np.uint16)
+    for j in range(n):
+        clause = np.int64(halves[2 * ids + j])
+        if not _note(clause, cluster, home, homes, met):
+            return False
+        place = np.int64(quarters[4 * places + j]) if has_records else 0
+        if place == 0:
+            continue
+        record = at + place
+        if record >= len(arena) or np.int64(arena[record] & np.uint64(0x7FFFFFFF)) != clause:
+            return False
+        if not _record_sound(arena, record, dim_bits, n_masked, n_wide):
+            return False
+    return True
+
+
+@kernel
+def _column_sound(
+    arena: U64, at: int, end: int, column: np.uint64, width: int, spare: int, cells: Ints
+) -> bool:
+    """Whether each cell chooses a row of the chunk, which refuses whatever is beyond `spare`."""
+    byte = np.int64(column & DIM)
+    if byte >= len(cells) or cells[byte] == 0:
+        return False
+    first = at + np.int64(column >> np.uint64(39))
+    to_rows = np.int64((column >> np.uint64(27)) & np.uint64(0xFFF))
+    if first + (cells[byte] + 7) // 8 > end or first + to_rows > end:
+        return False
+    if column & EVERY_ROW and to_rows < width:
+        return False
+    octets = arena.view(np.uint8)
+    for cell in range(cells[byte]):
+        row = first + to_rows + np.int64(octets[8 * first + cell]) * width
+        if row + width > end:
+            return False
+        if spare and arena[row + width - 1] >> np.uint64(spare):
+            return False
+    return True

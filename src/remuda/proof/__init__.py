@@ -1,0 +1,1 @@
+"""An index against plain evaluation: derived events, ratification, similarity, redundancy."""

@@ -1,0 +1,154 @@
+"""Compiled kernels: kept by what they are made of, and never in the way."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from remuda import jit
+
+_CONSTANT = "LIMIT = {limit}\n"
+_KERNELS = """
+from remuda.jit import inlined, kernel
+from remuda_constants import LIMIT
+
+@inlined
+def _above(x):
+    return x {comparison} LIMIT
+
+@kernel
+def above(x):
+    return _above(x)
+"""
+_ANSWER = """
+import remuda as rm
+index = rm.Index.build([rm.Criterion("x", rm.parse("a > 1"))], matcher="scan")
+print(index.match({"a": 2}))
+"""
+
+
+@pytest.fixture
+def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kept"))
+    return tmp_path / "kept" / "remuda"
+
+
+@pytest.fixture(autouse=True)
+def _said_anew() -> None:
+    jit._say_once.cache_clear()
+
+
+def _imported(folder: Path, limit: int = 3, comparison: str = ">") -> Any:
+    """The kernel of a copy of the two modules, as another process would see it."""
+    folder.mkdir()
+    texts = {"remuda_constants": _CONSTANT.format(limit=limit)}
+    texts["kernels_of_a_test"] = _KERNELS.format(comparison=comparison)
+    for name, text in texts.items():
+        path = folder / f"{name}.py"
+        path.write_text(text)
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec
+        assert spec.loader
+        module = sys.modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+    for name in texts:
+        del sys.modules[name]
+    return module.above
+
+
+def _hits(kernel: Any) -> int:
+    return sum(kernel.stats.cache_hits.values())
+
+
+def test_a_copy_of_the_sources_finds_what_another_copy_compiled(tmp_path, kept) -> None:
+    assert _imported(tmp_path / "one")(4)
+    again = _imported(tmp_path / "two")
+    assert again(4)
+    assert _hits(again) == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "answer"),
+    [({"limit": 5}, False), ({"comparison": "<"}, False)],
+    ids=["a constant of another module", "a kernel that it calls"],
+)
+def test_what_a_kernel_uses_is_part_of_it(change, answer, tmp_path, kept) -> None:
+    assert _imported(tmp_path / "one")(4)
+    changed = _imported(tmp_path / "two", **change)
+    assert changed(4) is answer
+    assert _hits(changed) == 0
+
+
+@pytest.mark.parametrize("damage", [b"", b"torn", None], ids=["empty", "torn", "flipped"])
+def test_a_damaged_file_is_compiled_anew_and_mended(damage, tmp_path, kept) -> None:
+    _imported(tmp_path / "one")(4)
+    for path in kept.glob("*.kernel"):
+        body = bytearray(path.read_bytes())
+        body[len(body) // 2] ^= 1
+        path.write_bytes(bytes(body) if damage is None else damage)
+    again = _imported(tmp_path / "two")
+    assert again(4)
+    assert _hits(again) == 0
+    third = _imported(tmp_path / "three")
+    assert third(4)
+    assert _hits(third) == 1
+
+
+def test_a_warmed_folder_that_cannot_be_written_is_used(tmp_path, kept, monkeypatch) -> None:
+    _imported(tmp_path / "one")(4)
+    monkeypatch.setattr(jit, "_written", lambda *_: False)
+    again = _imported(tmp_path / "two")
+    assert again(4)
+    assert _hits(again) == 1
+
+
+def test_nowhere_to_write_is_said_once(tmp_path, monkeypatch, caplog) -> None:
+    occupied = tmp_path / "a-file"
+    occupied.touch()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(occupied))
+    with caplog.at_level(logging.WARNING, "remuda"):
+        assert _imported(tmp_path / "one")(4)
+        assert _imported(tmp_path / "two")(4.5)
+    lines = [record.getMessage() for record in caplog.records if "not kept" in record.getMessage()]
+    assert len(lines) == 1
+    assert str(occupied) in lines[0]
+
+
+def test_it_runs_where_nothing_can_be_kept(tmp_path) -> None:
+    """As with a read-only package and no home: a file stands where the folder would be."""
+    occupied = tmp_path / "a-file"
+    occupied.touch()
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(occupied)}
+    found = subprocess.run(
+        [sys.executable, "-c", _ANSWER], env=environment, capture_output=True, text=True, check=True
+    )
+    assert found.stdout == "['x']\n"
+
+
+def test_old_kernels_make_room(tmp_path, kept, monkeypatch) -> None:
+    monkeypatch.setattr(jit, "_MOST_KEPT", 4)
+    kept.mkdir(parents=True)
+    for i in range(9):
+        (kept / f"old-{i}.kernel").touch()
+        os.utime(kept / f"old-{i}.kernel", (i, i))
+    _imported(tmp_path / "one")(4)
+    left = {path.name for path in kept.glob("old-*")}
+    assert left <= {"old-7.kernel", "old-8.kernel"}
+
+
+def test_no_home_is_no_error(monkeypatch) -> None:
+    for name in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+
+    def nobody() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", nobody)
+    assert jit._folders() == [Path(jit.__file__).parent / "__pycache__" / "kernels"]
