@@ -32,7 +32,7 @@ from remuda.index.matches import Match, Matches
 from remuda.index.merging import merged, worth_merging
 from remuda.index.nearest import Near, shortfall
 from remuda.index.portions import Size, in_order, n_threads
-from remuda.index.question import Now, Question, Tags, Weights
+from remuda.index.question import Now, Question, Tags, Weights, counted
 from remuda.index.roster import Column, Roster
 from remuda.index.segment import Segment
 from remuda.index.state import Ids, Late, Names, Part, State, Tail
@@ -195,8 +195,13 @@ class Index:
             found += zip(orders, part.roster.names(rows), strict=True)
         for one in late:
             criterion = one.criterion
-            if question.admits(criterion) and criterion.holds(event, now=question.now):
-                found.append((one.order, criterion.id))
+            try:
+                if question.admits(criterion) and criterion.holds(event, now=question.now):
+                    found.append((one.order, criterion.id))
+            except MemoryError:
+                raise
+            except Exception as error:
+                one.fail(error)
         return [name for _, name in sorted(found)]
 
     def match_json(self, event: str | bytes, *, tags: Tags = None, now: Now = None) -> list[str]:
@@ -231,7 +236,7 @@ class Index:
         threads: int | None = None,
     ) -> Matches:
         """The n best of each event; events and threads are those of `match_many`."""
-        return self._all(events, Question.of(now, tags, n, weights), threads)
+        return self._all(events, Question.of(now, tags, counted(n), weights), threads)
 
     def count_many(
         self, events: Any, *, tags: Tags = None, now: Now = None, threads: int | None = None
@@ -306,7 +311,7 @@ class Index:
 
         Ties go by id. Those that hold are not among them, nor are those that never could.
         """
-        question = Question.of(now, tags)
+        question, n = Question.of(now, tags), counted(n)
         near = []
         for part in self.parts:
             batch = part.segment.encoder.encode((event,), question.now)
@@ -325,7 +330,8 @@ class Index:
     def stats(self) -> dict[str, Any]:
         """Sizes: criteria, clauses, dimensions, spaces, bytes, matcher, fill of tail and graves.
 
-        `chosen` says for each segment which layout the matcher took, and why.
+        `chosen` says for each segment which layout the matcher took, and why; `set_aside` which
+        criteria fail, so that they match nothing, and why.
         """
         state = self._state
         plans = [part.segment.plan for part in state.parts]
@@ -340,7 +346,19 @@ class Index:
             "bytes": sum(part.segment.nbytes for part in state.parts),
             "matcher": self.matcher,
             "chosen": [part.segment.stats() for part in state.parts],
+            "set_aside": self._failures(state),
         }
+
+    def _failures(self, state: State) -> dict[str, str]:
+        """The criteria that are set aside, and why."""
+        found = {late.criterion.id: late.failures[0] for late in state.tail if late.failures}
+        parts = state.parts if state.tail.made is None else (*state.parts, state.tail.made)
+        for part in parts:
+            aside = part.aside()
+            if aside is not None:
+                places = part.places()[aside[part.places()]]
+                found |= dict.fromkeys(part.roster.names(places.astype(np.int32)), part.why())
+        return found
 
     def save(self, path: str | PathLike[str]) -> str:
         """Write a new version into the directory; only what changed is written. Its name."""

@@ -43,6 +43,12 @@ class Lazy:
     _encoder: Encoder | None = None
     _vocabulary: Vocabulary | None = None
     _ones: Floats | None = None
+    reported: int = 0  # dimensions set aside that a warning has named
+
+    @property
+    def aside(self) -> dict[int, str]:
+        """Why dimensions were set aside, by their first spaces."""
+        return {} if self._encoder is None else self._encoder.aside
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -130,6 +136,20 @@ class Segment:
     @property
     def encoder(self) -> Encoder:
         return self.words.encoder
+
+    @property
+    def aside(self) -> Bools | None:
+        """The criteria that depend on a dimension that fails, so that they match nothing."""
+        if not self.words.aside:
+            return None
+        starts, programs = self.plan.conjunctions.space_starts, self.plan.programs
+        dims = np.searchsorted(starts, list(self.words.aside), side="right") - 1
+        leaves = np.isin(self.plan.conjunctions.predicates.dim, dims)[programs.leaf_literal]
+        is_leaf = programs.codes >= 0
+        failing = np.zeros(len(programs.codes) + 1, np.int64)
+        np.cumsum(is_leaf & leaves[np.where(is_leaf, programs.codes, 0)], out=failing[1:])
+        depends: Bools = np.diff(failing[programs.starts]) > 0
+        return depends
 
     def match(self, events: EventBatch) -> Hits:
         """The criteria that each event satisfies, each once, in any order."""

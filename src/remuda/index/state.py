@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -24,6 +25,7 @@ from remuda.language.criterion import Criterion
 from remuda.matchers.contract import Hits
 from remuda.matchers.kernels.programs import NEVER
 
+_LOG = logging.getLogger(__name__)
 _FIRST = 64  # events that are matched first, to see how many hits they have
 _HITS = 1 << 22  # hits that may be in memory while they are counted
 _FEW = 64  # a share of a part below which its criteria are tried one by one
@@ -103,8 +105,26 @@ class Part:
 
     def _adds_up(self, question: Question) -> bool:
         """Whether all that a clause stands for is wanted, so that hits need not be looked at."""
+        return self._is_whole(question) and self.segment.adds_up
+
+    def _is_whole(self, question: Question) -> bool:
+        """Whether all that the segment finds stands."""
         whole = self.alive is None and question.tags is None and not len(self.roster.terms)
-        return whole and self.segment.adds_up
+        return whole and self.aside() is None
+
+    def aside(self) -> Bools | None:
+        """Those that fail, and so match nothing; a warning names them once."""
+        aside = self.segment.aside
+        words = self.segment.words
+        if aside is not None and len(words.aside) > words.reported:
+            words.reported = len(words.aside)
+            names = self.roster.names(np.flatnonzero(aside).astype(np.int32))
+            _LOG.warning("set aside, since they fail: %s (%s)", _few(names), self.why())
+        return aside
+
+    def why(self) -> str:
+        """Why some are set aside."""
+        return "; ".join(dict.fromkeys(self.segment.words.aside.values()))
 
     def _in_turn(self, events: EventBatch, question: Question) -> Iterator[Hits]:
         """The hits of a few events at a time, so few that they take little memory."""
@@ -120,6 +140,9 @@ class Part:
         """Those of the hits that were not removed and are in force."""
         if self.alive is not None:
             found = only(found, self.alive[found.rows])
+        aside = self.aside()
+        if aside is not None:
+            found = only(found, ~aside[found.rows])
         if len(self.roster.terms):
             found = only(found, in_force(self.roster.terms[found.rows], now))
         return found
@@ -129,6 +152,9 @@ class Part:
         places = self.places()
         if question.tags is not None:
             places = np.intersect1d(places, self.roster.tags.of_any(question.tags))
+        aside = self.aside()
+        if aside is not None:
+            places = places[~aside[places]]
         if len(self.roster.terms):
             places = places[in_force(self.roster.terms[places], question.now)]
         lacking = self.segment.lacking(events, places.astype(np.int32))
@@ -140,7 +166,7 @@ class Part:
     def _best(self, events: EventBatch, question: Question) -> Hits:
         """The best of each event."""
         n, weights, ranks = question.n or 0, question.by_attribute, self.roster.ranks
-        if self.alive is None and question.tags is None and not len(self.roster.terms):
+        if self._is_whole(question):
             return self.segment.best(events, n, weights, ranks)
         hits = self.match(events, question)
         return best(hits, self.segment.scores(events, hits, weights), n, ranks[hits.rows])
@@ -152,6 +178,13 @@ class Late:
 
     order: int
     criterion: Criterion
+    failures: list[str] = field(default_factory=list, repr=False, compare=False)
+
+    def fail(self, error: Exception) -> None:
+        """Remember that evaluating it failed, so that it matched nothing; a warning names it."""
+        if not self.failures:
+            self.failures.append(f"{type(error).__name__}: {error}")
+            _LOG.warning("set aside, since it fails: %r (%s)", self.criterion.id, self.failures[0])
 
 
 class Tail:
@@ -186,19 +219,23 @@ class Tail:
     def hits(self, portion: Portion, question: Question) -> Hits:
         """The places that answer the question for each event, be they the best or not."""
         asked = [
-            (place, late.criterion)
-            for place, late in enumerate(self.late)
-            if question.admits(late.criterion)
+            (place, late) for place, late in enumerate(self.late) if question.admits(late.criterion)
         ]
         rows: list[int] = []
         scores: list[float | None] = []
         starts = [0]
+        how: dict[str, Any] = {"weights": question.weights, "now": question.now}
         for event in portion.objects():
-            holding = [(place, one) for place, one in asked if one.holds(event, now=question.now)]
-            rows += [place for place, _ in holding]
-            if question.n is not None:
-                how: dict[str, Any] = {"weights": question.weights, "now": question.now}
-                scores += [criterion.score(event, **how) for _, criterion in holding]
+            for place, late in asked:
+                try:
+                    if late.criterion.holds(event, now=question.now):
+                        if question.n is not None:
+                            scores.append(late.criterion.score(event, **how))
+                        rows.append(place)
+                except MemoryError:
+                    raise
+                except Exception as error:
+                    late.fail(error)
             starts.append(len(rows))
         return Hits(
             np.array(starts, np.int64),
@@ -347,3 +384,8 @@ class Ids(Column[str]):
     def __init__(self, array: Any, positions: Longs) -> None:
         super().__init__(array)
         self.positions = positions
+
+
+def _few(names: Sequence[str]) -> str:
+    shown = ", ".join(map(repr, names[:10]))
+    return shown if len(names) <= 10 else f"{shown} and {len(names) - 10} more"
