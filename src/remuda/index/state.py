@@ -24,8 +24,6 @@ from remuda.language.criterion import Criterion
 from remuda.matchers.contract import Hits
 from remuda.matchers.kernels.programs import NEVER
 
-_FIRST = 64  # events that are matched first, to see how many hits they have
-_HITS = 1 << 22  # hits that may be in memory while they are counted
 _FEW = 64  # a share of a part below which its criteria are tried one by one
 _PLAIN = 1 << 12  # evaluations of a tail; they take as long as making a segment of it
 
@@ -87,34 +85,21 @@ class Part:
     def count(self, portion: Portion, question: Question) -> Longs:
         """How many of them each event satisfies."""
         events = portion.encode(self.segment.encoder, question.now)
-        if self._adds_up(question):
+        if self.adds_up(question):
             return self.segment.count(events)
-        return np.concatenate([np.diff(hits.starts) for hits in self._in_turn(events, question)])
+        return np.diff(self.match(events, question).starts)
 
     def reach(self, portion: Portion, question: Question) -> Longs:
         """How many of the events satisfy each."""
         events = portion.encode(self.segment.encoder, question.now)
-        if self._adds_up(question):
+        if self.adds_up(question):
             return self.segment.reach(events)
-        reach = np.zeros(len(self.roster), np.int64)
-        for hits in self._in_turn(events, question):
-            reach += np.bincount(hits.rows, minlength=len(reach))
-        return reach
+        return np.bincount(self.match(events, question).rows, minlength=len(self.roster))
 
-    def _adds_up(self, question: Question) -> bool:
-        """Whether all that a clause stands for is wanted, so that hits need not be looked at."""
+    def adds_up(self, question: Question) -> bool:
+        """Whether all that a clause stands for is wanted, so that hits are counted and not kept."""
         whole = self.alive is None and question.tags is None and not len(self.roster.terms)
         return whole and self.segment.adds_up
-
-    def _in_turn(self, events: EventBatch, question: Question) -> Iterator[Hits]:
-        """The hits of a few events at a time, so few that they take little memory."""
-        first, size = 0, _FIRST
-        while first < len(events):
-            last = min(first + size, len(events))
-            hits = self.match(events.some(first, last), question)
-            yield hits
-            each = max(len(hits.rows) // (last - first), 1)
-            first, size = last, max(_HITS // each, 1)
 
     def _standing(self, found: Hits, now: int) -> Hits:
         """Those of the hits that were not removed and are in force."""
@@ -188,7 +173,7 @@ class Tail:
         asked = [
             (place, late.criterion)
             for place, late in enumerate(self.late)
-            if question.admits(late.criterion)
+            if question.tags is None or question.admits(late.criterion)
         ]
         rows: list[int] = []
         scores: list[float | None] = []
