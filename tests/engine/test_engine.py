@@ -634,7 +634,7 @@ from remuda.engine.engine import Engine
 engine = Engine(sys.argv[1], matcher="scan")
 engine.add("ads", rm.Criterion("first", rm.attr("a") == 0))
 engine.search("ads", {"a": 0})  # whatever is to be compiled is now
-resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, 6_000))
+resource.setrlimit(resource.RLIMIT_FSIZE, (6_000, resource.RLIM_INFINITY))
 for i in range(1_000):
     try:
         engine.add("ads", rm.Criterion(f"r{i}", rm.attr("a") == i))
@@ -644,16 +644,24 @@ for i in range(1_000):
     print("done", i)
 print("found", engine.search("ads", {"a": 0}), engine.search("ads", {"a": i}))
 try:
-    engine.delete("ads", "r0")
+    engine.add("large", [rm.Criterion(f"r{i}", rm.attr("a") == i) for i in range(99)])
 except rm.StorageError as error:
     print("refused", error)
-engine.close()
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+engine.add("ads", rm.Criterion("room again", rm.attr("a") == 0))
+print("names", engine.names())
+if sys.argv[2] == "closed":
+    engine.close()
 """
 
 
-def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("how", ["closed", "killed"])
+def test_a_full_disk_loses_nothing_and_room_lets_it_go_on(tmp_path: Path, how: str) -> None:
     ran = subprocess.run(
-        [sys.executable, "-c", DISK_FULL, str(tmp_path)], capture_output=True, text=True, check=True
+        [sys.executable, "-c", DISK_FULL, str(tmp_path), how],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     said = ran.stdout.splitlines()
     done = [int(line.split()[1]) for line in said if line.startswith("done")]
@@ -663,8 +671,9 @@ def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
     assert "File too large" in first
     assert "File too large" in second
     assert "found ['first', 'r0'] []" in said  # searches go on, and what was refused is not found
+    assert "names ['ads']" in said
     with opened(tmp_path) as again:
-        assert ids(again, "ads") == ["first", *(f"r{i}" for i in done)]
+        assert ids(again, "ads") == ["first", *(f"r{i}" for i in done), "room again"]
         again.add("ads", rule(-1))
 
 

@@ -38,7 +38,6 @@ _WORDS = (
     "\u0661",
 )
 _CHARACTERS = "ab%_\\\"'`$.*[](){}?+|^\0\n\ud7ff\ue000\uffff\U0010ffff\u0130\u0345é٣ "
-_LONE = "\ud800\udfff"
 _PATHS = ("p", "p.q", "p[0]", "p[*]", "p[*][*].q", "$..p", "$['p']['q']", "$", "$..[?@.p==1]")
 _DEAR_PATHS = ("$..*..*..*..*", "$..[?count($..[?count($..*)>1])>1]", "p" + "[*]" * 40)
 _NUMBERS = (
@@ -59,8 +58,7 @@ class Poisoner:
         return "".join(self.rng.choices(_WORDS, k=self.rng.randrange(8)))
 
     def text(self) -> str:
-        characters = _CHARACTERS + (_LONE if self.rng.random() < 0.2 else "")
-        return "".join(self.rng.choices(characters, k=self.rng.randrange(12)))
+        return "".join(self.rng.choices(_CHARACTERS, k=self.rng.randrange(12)))
 
     def nested(self, levels: int) -> Any:
         value: Any = self.scalar()
@@ -83,14 +81,14 @@ class Poisoner:
         return self.nested(levels)
 
     def predicate(self) -> Expression:
-        known = _DEAR_PATHS if self.rng.random() < 0.02 else _PATHS
+        known = _DEAR_PATHS if self.rng.random() < 0.01 else _PATHS
         path = self.rng.choice((*known, "p", "p", self.text()))
         return self.rng.choice(_KINDS)(self, rm.attr(path))
 
     def expression(self) -> Expression:
         whole = self.predicate()
         levels = self.rng.choice((0, 1, 2, 3, MAX_LEVELS - 1, MAX_LEVELS, MAX_LEVELS + 1))
-        other = self.predicate()
+        other = self.rng.choice(_KINDS)(self, rm.attr("p"))
         for _ in range(levels):
             joined = self.rng.choice((rm.And, rm.Or, lambda one, _: ~one))
             whole = joined(whole, other)

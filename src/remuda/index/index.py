@@ -26,6 +26,7 @@ from remuda.errors import CriterionNotFound, DuplicateCriterion, StorageError
 from remuda.index import storage
 from remuda.index.answers import Answer
 from remuda.index.files import local
+from remuda.index.forking import in_child
 from remuda.index.hits import best, joined, none, side_by_side
 from remuda.index.matches import Match, Matches
 from remuda.index.merging import merged, worth_merging
@@ -69,8 +70,7 @@ class Index:
         self.scalars = frozenset(map(Attribute.parse, scalars))
         self._state = State()
         self._published: Published | None = None
-        self._writing = threading.RLock()
-        self._merging: threading.Thread | None = None
+        self._keep_alone()
 
     def __copy__(self) -> Index:
         """The index as it is now, which goes its own way: states are never changed."""
@@ -99,6 +99,13 @@ class Index:
             part = index._part(found, np.arange(len(found), dtype=np.int64), sample)
             index._state = State((part,), next_order=len(found))
         return index
+
+    def __copy__(self) -> Index:
+        """The same criteria; what changes in one does not in the other."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._keep_alone()
+        return other
 
     def __len__(self) -> int:
         return len(self._state)
@@ -385,6 +392,15 @@ class Index:
             state = self._state
             parts = (merged(self._parts(state), self.matcher),) if len(state) else ()
             self._state = replace(state, parts=parts, tail=Tail())
+
+    def _keep_alone(self) -> None:
+        self._alone()
+        in_child(self, Index._alone)
+
+    def _alone(self) -> None:
+        """No other thread changes the index, or merges."""
+        self._writing = threading.RLock()
+        self._merging: threading.Thread | None = None
 
     def _follow(self, state: State, new: Sequence[Criterion] = ()) -> None:
         """Put a new state in the place of the old; the writer's lock is held."""

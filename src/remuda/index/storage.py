@@ -44,8 +44,8 @@ from remuda.model.attributes import Attribute
 from remuda.model.expressions import And, Expression
 
 _CURRENT = "CURRENT"
-_PATIENCE = 30.0  # seconds that a save waits for another one
-_UNCHECKED = re.compile(rb"v\d{6,}\n")  # CURRENT as it was before it had a checksum
+_PATIENCE = 30.0  # seconds that a writer waits for another one
+_NAMED = re.compile(rb"(v\d{6,})\n")  # of CURRENT; all of it, before it had a checksum
 _LAYOUTS = {"plan": 1, "roster": 1, "words": 2}  # a change of what their numbers mean is another
 _ANY = And()
 _log = logging.getLogger("remuda.index")
@@ -83,15 +83,11 @@ class Version(NamedTuple):
 
 def save(state: State, facts: dict[str, Any], path: Path) -> str:
     """Write a new version of the index, and only the segments that are not there yet."""
-    lock = Lock(path)
-    lock.acquire(wait=_PATIENCE)
-    try:
+    with Lock(path, _PATIENCE):
         entries = [
             Entry(write_segment(part, facts["matcher"], path), part.alive) for part in state.parts
         ]
         return publish(path, entries, facts, state.next_order)
-    finally:
-        lock.release()
 
 
 def publish(path: Path, entries: Sequence[Entry], facts: dict[str, Any], next_order: int) -> str:
@@ -173,7 +169,7 @@ def prune(path: Path, keep: int = 1) -> list[str]:
 
     Who has an old version open keeps its pages; who opens one by name meanwhile may fail.
     """
-    with Lock(path):
+    with Lock(path, _PATIENCE):
         return _pruned(path, keep)
 
 
@@ -197,11 +193,14 @@ def current_version(path: Path) -> str:
     file = path / _CURRENT
     try:
         found = file.read_bytes()
-        return (found if _UNCHECKED.fullmatch(found) else read_checked(file)).decode().strip()
+        name = _NAMED.fullmatch(found) or _NAMED.fullmatch(read_checked(file))
     except StorageError:
         raise
     except OSError as error:
         raise StorageError(str(file), f"there is no index here: {error.strerror}") from None
+    if name is None:
+        raise StorageError(str(file), "it names no version")
+    return name[1].decode()
 
 
 def _next_version(path: Path) -> str:
