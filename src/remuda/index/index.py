@@ -72,13 +72,6 @@ class Index:
         self._published: Published | None = None
         self._keep_alone()
 
-    def __copy__(self) -> Index:
-        """The index as it is now, which goes its own way: states are never changed."""
-        other = Index.__new__(Index)
-        vars(other).update(vars(self))
-        other._writing, other._merging = threading.RLock(), None
-        return other
-
     @classmethod
     def build(
         cls,
@@ -400,6 +393,7 @@ class Index:
     def _alone(self) -> None:
         """No other thread changes the index, or merges."""
         self._writing = threading.RLock()
+        self._arranging = threading.Lock()  # of a tail: other threads wait rather than do it too
         self._merging: threading.Thread | None = None
 
     def _follow(self, state: State, new: Sequence[Criterion] = ()) -> None:
@@ -460,7 +454,12 @@ class Index:
 
     def _parts(self, state: State) -> tuple[Part, ...]:
         """The parts, and the tail as one more."""
-        return (*state.parts, state.tail.part(self._part_of)) if state.tail else state.parts
+        if not state.tail:
+            return state.parts
+        with self._arranging:
+            if state.tail.made is None:
+                state.tail.made = self._part_of(state.tail.late)
+            return (*state.parts, state.tail.made)
 
     def _answering(self, state: State, portion: Portion) -> Sequence[Part | Tail]:
         """Those who answer for some events: the parts and the tail, which may be one or not."""

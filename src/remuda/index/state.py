@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -144,22 +143,14 @@ class Tail:
 
     def __init__(self, late: Iterable[Late] = ()) -> None:
         self.late = tuple(late)
-        self.made: Part | None = None
+        self.made: Part | None = None  # of them, once it was worth making
         self._n_evaluated = 0
-        self._making = threading.Lock()
 
     def __len__(self) -> int:
         return len(self.late)
 
     def __iter__(self) -> Iterator[Late]:
         return iter(self.late)
-
-    def part(self, make: Callable[[Sequence[Late]], Part]) -> Part:
-        """A part of them, which is made once."""
-        with self._making:
-            if self.made is None:
-                self.made = make(self.late)
-            return self.made
 
     def plain(self, portion: Portion) -> bool:
         """Whether to evaluate them one by one for these events, rather than to make a part."""
