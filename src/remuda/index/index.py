@@ -250,8 +250,8 @@ class Index:
                 counts += part.count(portion, question)
             return counts
 
-        counts = [counted for _, counted in _portioned(events, count, threads)]
-        return np.concatenate([np.empty(0, np.int64), *counts])
+        tallies = _tallied(state, events, question, count, threads)
+        return np.concatenate([np.empty(0, np.int64), *tallies])
 
     def reach(
         self, events: Any, *, tags: Tags = None, now: Now = None, threads: int | None = None
@@ -260,11 +260,13 @@ class Index:
         state, question = self._state, Question.of(now, tags)
         reach = np.zeros(len(Names(state)), np.int64)
 
-        def count(portion: Portion) -> list[Longs]:
-            return [part.reach(portion, question) for part in self._answering(state, portion)]
+        def count(portion: Portion) -> Longs:
+            parts = self._answering(state, portion)
+            counts = [part.reach(portion, question) for part in parts]
+            return np.concatenate([np.empty(0, np.int64), *counts])
 
-        for _, counts in _portioned(events, count, threads):
-            reach += np.concatenate([np.empty(0, np.int64), *counts])
+        for counts in _tallied(state, events, question, count, threads):
+            reach += counts
         return reach[state.positions()]
 
     def ask(
@@ -409,6 +411,7 @@ class Index:
     def _alone(self) -> None:
         """No other thread changes the index, or merges."""
         self._writing = threading.RLock()
+        self._arranging = threading.Lock()  # of a tail: other threads wait rather than do it too
         self._merging: threading.Thread | None = None
 
     def _follow(self, state: State, new: Sequence[Criterion] = ()) -> None:
@@ -469,7 +472,12 @@ class Index:
 
     def _parts(self, state: State) -> tuple[Part, ...]:
         """The parts, and the tail as one more."""
-        return (*state.parts, state.tail.part(self._part_of)) if state.tail else state.parts
+        if not state.tail:
+            return state.parts
+        with self._arranging:
+            if state.tail.made is None:
+                state.tail.made = self._part_of(state.tail.late)
+            return (*state.parts, state.tail.made)
 
     def _answering(self, state: State, portion: Portion) -> Sequence[Part | Tail]:
         """Those who answer for some events: the parts and the tail, which may be one or not."""
@@ -504,6 +512,22 @@ def _portioned(
     """What the work makes of the events, portion by portion."""
     source, n = Source(events), n_threads(threads)
     return in_order(source, work, n, size or Size.shared(source.n_rows, n))
+
+
+def _tallied(
+    state: State,
+    events: Any,
+    question: Question,
+    count: Callable[[Portion], Longs],
+    threads: int | None,
+) -> Iterator[Longs]:
+    """Counts of portion after portion, of few events where hits must be kept to be counted."""
+    adds_up = all(part.adds_up(question) for part in state.parts)
+    size = None if adds_up else Size.few()
+    for portion, counts in _portioned(events, count, threads, size):
+        if size is not None:
+            size.learn(len(portion), int(counts.sum()))
+        yield counts
 
 
 def _sampled(sample: Any) -> Callable[[Encoder], EventBatch] | None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -26,8 +25,6 @@ from remuda.matchers.contract import Hits
 from remuda.matchers.kernels.programs import NEVER
 
 _LOG = logging.getLogger(__name__)
-_FIRST = 64  # events that are matched first, to see how many hits they have
-_HITS = 1 << 22  # hits that may be in memory while they are counted
 _FEW = 64  # a share of a part below which its criteria are tried one by one
 _PLAIN = 1 << 12  # evaluations of a tail; they take as long as making a segment of it
 
@@ -89,22 +86,19 @@ class Part:
     def count(self, portion: Portion, question: Question) -> Longs:
         """How many of them each event satisfies."""
         events = portion.encode(self.segment.encoder, question.now)
-        if self._adds_up(question):
+        if self.adds_up(question):
             return self.segment.count(events)
-        return np.concatenate([np.diff(hits.starts) for hits in self._in_turn(events, question)])
+        return np.diff(self.match(events, question).starts)
 
     def reach(self, portion: Portion, question: Question) -> Longs:
         """How many of the events satisfy each."""
         events = portion.encode(self.segment.encoder, question.now)
-        if self._adds_up(question):
+        if self.adds_up(question):
             return self.segment.reach(events)
-        reach = np.zeros(len(self.roster), np.int64)
-        for hits in self._in_turn(events, question):
-            reach += np.bincount(hits.rows, minlength=len(reach))
-        return reach
+        return np.bincount(self.match(events, question).rows, minlength=len(self.roster))
 
-    def _adds_up(self, question: Question) -> bool:
-        """Whether all that a clause stands for is wanted, so that hits need not be looked at."""
+    def adds_up(self, question: Question) -> bool:
+        """Whether all that a clause stands for is wanted, so that hits are counted and not kept."""
         return self._is_whole(question) and self.segment.adds_up
 
     def _is_whole(self, question: Question) -> bool:
@@ -125,16 +119,6 @@ class Part:
     def why(self) -> str:
         """Why some are set aside."""
         return "; ".join(dict.fromkeys(self.segment.words.aside.values()))
-
-    def _in_turn(self, events: EventBatch, question: Question) -> Iterator[Hits]:
-        """The hits of a few events at a time, so few that they take little memory."""
-        first, size = 0, _FIRST
-        while first < len(events):
-            last = min(first + size, len(events))
-            hits = self.match(events.some(first, last), question)
-            yield hits
-            each = max(len(hits.rows) // (last - first), 1)
-            first, size = last, max(_HITS // each, 1)
 
     def _standing(self, found: Hits, now: int) -> Hits:
         """Those of the hits that were not removed and are in force."""
@@ -192,22 +176,14 @@ class Tail:
 
     def __init__(self, late: Iterable[Late] = ()) -> None:
         self.late = tuple(late)
-        self.made: Part | None = None
+        self.made: Part | None = None  # of them, once it was worth making
         self._n_evaluated = 0
-        self._making = threading.Lock()
 
     def __len__(self) -> int:
         return len(self.late)
 
     def __iter__(self) -> Iterator[Late]:
         return iter(self.late)
-
-    def part(self, make: Callable[[Sequence[Late]], Part]) -> Part:
-        """A part of them, which is made once."""
-        with self._making:
-            if self.made is None:
-                self.made = make(self.late)
-            return self.made
 
     def plain(self, portion: Portion) -> bool:
         """Whether to evaluate them one by one for these events, rather than to make a part."""
@@ -219,7 +195,9 @@ class Tail:
     def hits(self, portion: Portion, question: Question) -> Hits:
         """The places that answer the question for each event, be they the best or not."""
         asked = [
-            (place, late) for place, late in enumerate(self.late) if question.admits(late.criterion)
+            (place, late)
+            for place, late in enumerate(self.late)
+            if question.tags is None or question.admits(late.criterion)
         ]
         rows: list[int] = []
         scores: list[float | None] = []
