@@ -18,7 +18,7 @@ from remuda import attr
 from remuda.errors import StorageError
 from strategies import SOAK
 
-TRIES = 1000 if SOAK else 60
+TRIES = 1000 if SOAK else 40
 
 
 def criteria(n: int) -> list[rm.Criterion]:
