@@ -1,7 +1,7 @@
 """What `auto` must show: beside the papers' matchers, the prototype, `scan`, and itself on threads.
 
 Each figure is taken after the matches were counted and found right. REMUDA_PARTS=papers,threads
-chooses parts: papers, prototype, scan, threads, mustang.
+chooses parts: papers, prototype, scan, threads, index, mustang.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ from rich.table import Table
 from benchmarks import clock, mustang, prototype
 from benchmarks.definitions import Point, chosen, generator, small
 from benchmarks.measure import WrongAnswer
+from remuda.cli.day import draw_day
 from remuda.encoding.generated import dnf_table, event_batch
 from remuda.encoding.table import ClauseTable, EventBatch
+from remuda.index.index import Index
 from remuda.jit import kernel
 from remuda.matchers.auto import Auto
 from remuda.matchers.auto.single import find
@@ -35,6 +37,7 @@ _LIKE_THE_PROTOTYPE = {  # its names: how many events are timed
     "m1m_1": 2000, "m1m_01": 4000, "dense1m": 2000, "sparse1m": 4000, "ads1m": 4000,
 }  # fmt: skip
 _SCANNED = 5
+_CAMPAIGNS, _VISITS = 1_000_000, 50_000  # through an index
 _PAPER = 1_800  # PSTHash against SCAN, in the PS-Tree paper
 
 _console = Console(width=max(120, Console().width))
@@ -47,6 +50,7 @@ def main() -> None:
         "prototype": _beside_prototype,
         "scan": _beside_scan,
         "threads": _on_two_threads,
+        "index": _through_an_index,
         "mustang": mustang.main,
     }
     wanted = os.environ.get("REMUDA_PARTS")
@@ -233,6 +237,28 @@ def _on_two_threads() -> None:
     with ThreadPoolExecutor(2) as pool:
         one, two = _wall(lambda n: list(pool.map(_multiply, [100_000_000 // n] * n)))
     table.add_row("arithmetic alone, at this moment", "", "", f"{one / two:.2f}")
+    _console.print(table)
+
+
+def _through_an_index() -> None:
+    """A table of visits through an index of campaigns: encoded, matched and put together."""
+    campaigns, visits = draw_day(np.random.default_rng(1), _CAMPAIGNS, _VISITS)
+    index = Index.build(campaigns)
+    one, two = (index.match_many(visits, threads=threads) for threads in (1, 2))
+    same = np.array_equal(one.offsets, two.offsets) and np.array_equal(one.positions, two.positions)
+    if not same:
+        raise WrongAnswer("two threads found something else than one")
+    for row in range(0, _VISITS, _VISITS // 3):
+        if one.ids(row) != index.match(visits.slice(row, 1).to_pylist()[0]):
+            raise WrongAnswer(f"visit {row} is answered otherwise by itself")
+    n_clauses, n_matches = index.stats()["clauses"], len(one.positions) / _VISITS
+    del one, two
+    seconds = _wall(lambda n: index.match_many(visits, threads=n))
+    title = f"{n_clauses:,} clauses, {_VISITS:,} rows of Arrow, {n_matches:,.0f} matches a row"
+    table = Table("through an index", "µs a row", title=title, title_justify="left")
+    for threads, taken in zip((1, 2), seconds, strict=True):
+        table.add_row(f"threads={threads}", f"{taken / _VISITS * 1e6:.2f}")
+    table.add_row("gain, wanted 1.7", f"{seconds[0] / seconds[1]:.2f}")
     _console.print(table)
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import statistics
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -19,6 +22,7 @@ from remuda.engine.engine import Engine
 _SINGLES = 20_000  # criteria that are added one by one, to an index that has all others
 _SEEN = 1_000  # of these are looked for as soon as they are added
 _THREADS = 8
+_LATE, _QUESTIONS = 150, 50  # criteria in the tail, and questions while they are there
 _OPENING = """
 import sys, time
 from benchmarks.engine import private_bytes
@@ -71,6 +75,39 @@ def _in_memory(
     table.add_row("add one and find it, in memory", f"{each * 1e6:,.0f} µs", "under 1,000 µs")
     rest = later[_SEEN:]
     _row(table, "single adds, in memory", len(rest), _adding(engine, rest), 10_000)
+    _with_tail(table, engine.index("all"), rest)
+
+
+def _with_tail(table: Table, index: rm.Index, late: Sequence[rm.Criterion]) -> None:
+    """Questions about one event, each the first since the tail changed."""
+    index.merge()
+    events = [_event(i) for i in range(_QUESTIONS)]
+    plain = _median(lambda event: [one.holds(event) for one in late[:_LATE]], events)
+    asked: dict[str, Callable[[rm.Index, Any], object]] = {
+        "top": lambda index, event: index.top(event, 5),
+        "match_many of one event": lambda index, event: index.match_many([event]),
+    }
+    bare = {name: _median(partial(ask, index), events) for name, ask in asked.items()}
+    index.add(late[:_LATE])
+    for name, ask in asked.items():
+        seconds = _median(partial(ask, index), events, lambda: index.update(late[0]))
+        wanted = f"at most {2 * (bare[name] + plain) * 1e6:,.0f}"
+        table.add_row(f"{name}, {_LATE} in the tail", f"{seconds * 1e6:,.0f} µs", wanted)
+
+
+def _median(
+    call: Callable[[Any], object], events: Sequence[Any], before: Callable[[], object] | None = None
+) -> float:
+    """The median of the seconds that the events take, after something that is not timed."""
+    call(events[0])
+    seconds = []
+    for event in events:
+        if before is not None:
+            before()
+        start = time.perf_counter()
+        call(event)
+        seconds.append(time.perf_counter() - start)
+    return statistics.median(seconds)
 
 
 def private_bytes() -> int:

@@ -22,12 +22,13 @@ from rich.console import Console
 from rich.table import Table
 
 from remuda.index.index import Index, load
+from remuda.index.question import Question
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
 from remuda.model.expressions import And
-from remuda.spark.asking import Question, Size, answers
 from remuda.spark.matching import match
 from remuda.spark.starting import session
+from remuda.spark.tasks import Task as Asking
 
 _ATTRIBUTES, _PREDICATES = 15, 6
 _BATCH = 10_000  # rows, as Spark sends them
@@ -365,10 +366,10 @@ def _timed(call: Callable[[], Any]) -> float:
 def _memory(spark: SparkSession, task: Task) -> tuple[int, int]:
     """Bytes that the largest worker has written itself, and bytes of the files of the index."""
     frame = task.frame(spark, len(task.events))
-    question = Question.of(frame, task.index, None, event=None, tags=None, now=None)
+    asking = Asking.of(frame, task.index, Question.of())
 
     def work(batches: Iterable[Any]) -> Iterator[Any]:
-        for _ in answers(question, batches, Size()):
+        for _ in asking.answers(batches):
             pass
         told = Path("/proc/self/smaps_rollup").read_text().splitlines()
         own = sum(int(line.split()[1]) for line in told if line.startswith("Private_Dirty"))

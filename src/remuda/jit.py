@@ -29,6 +29,7 @@ import numpy as np
 from numba.core import event
 from numba.core.caching import NullCache
 from numba.core.compiler import CompileResult
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
 
@@ -215,3 +216,11 @@ class _Patience(event.Listener):
 
 
 event.register("numba:compile", _Patience())  # type: ignore[no-untyped-call]
+
+
+if hasattr(os, "register_at_fork"):  # a fork while another thread compiles could never compile
+    os.register_at_fork(
+        before=global_compiler_lock.acquire,
+        after_in_parent=global_compiler_lock.release,
+        after_in_child=global_compiler_lock.release,
+    )

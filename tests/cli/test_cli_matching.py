@@ -18,7 +18,7 @@ import pytest
 from commands import EVENTS, MATCHED, command_of, lines, remuda, run, write_lines
 
 import remuda as rm
-from remuda.cli import answers
+from remuda.index import portions
 
 
 def match(*arguments: object, **how: str):
@@ -114,8 +114,8 @@ def test_top_is_ranked_and_weighted(saved: Path, events: Path) -> None:
 def test_many_matches_come_in_portions_and_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(answers, "_HITS", 1_000)
-    monkeypatch.setattr(answers, "_FIRST", 3)
+    monkeypatch.setattr(portions, "_HITS", 1_000)
+    monkeypatch.setattr(portions, "_FIRST", 3)
     rules = [rm.Criterion(f"r{i}", rm.parse(f"a >= {i % 90}")) for i in range(300)]
     index = rm.Index.build(rules[100:], matcher="scan")
     index.add(rules[:100])  # a later segment

@@ -222,24 +222,98 @@ def test_who_waits_is_told_of_a_failed_sync(tmp_path: Path, monkeypatch) -> None
     log.close()
 
 
-def test_ctrl_c_in_the_middle_of_a_record(tmp_path: Path, monkeypatch) -> None:
+STOPPED = {
+    "disk full": (OSError(28, "No space left on device"), StorageError),
+    "Ctrl-C": (KeyboardInterrupt(), KeyboardInterrupt),
+}
+
+
+@pytest.mark.parametrize("what", STOPPED)
+@pytest.mark.parametrize("n_blocks", [1, 2, 3], ids=["half a head", "half a record", "all of it"])
+def test_a_record_that_was_cut_short_is_written_over(
+    tmp_path: Path, monkeypatch, what: str, n_blocks: int
+) -> None:
+    error, raised = STOPPED[what]
     log = Log(tmp_path, 0)
     first = log.append(b"one")
     log.wait(first)
-    write = log._write
+    write = module.os.pwritev
 
-    def interrupted(blocks: list[bytes]) -> None:
-        write([blocks[0][:5]])
-        raise KeyboardInterrupt
+    def stopped(file: int, blocks: list[memoryview], at: int) -> int:
+        write(file, [block[: 10 * n_blocks] for block in blocks[:n_blocks]], at)
+        raise error
 
-    monkeypatch.setattr(log, "_write", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        log.append(b"two")
-    monkeypatch.undo()
-    with pytest.raises(StorageError, match="KeyboardInterrupt"):
-        log.append(b"three")
+    for then in (lambda: None, log.rotate):
+        monkeypatch.setattr(module.os, "pwritev", stopped)
+        with pytest.raises(raised):
+            log.append(b"a record that is cut short")
+        monkeypatch.undo()
+        then()
+        log.wait(log.append(b"two"))
     log.close()
-    assert contents(tmp_path) == ([b"one"], first)
+    assert contents(tmp_path) == ([b"one", b"two", b"two"], log.end)
+
+
+NO_ROOM = {
+    "no descriptor": ("open", 0, OSError(24, "Too many open files")),
+    "one descriptor": ("open", 1, OSError(24, "Too many open files")),
+    "disk full": ("fsync", 0, OSError(28, "No space left on device")),
+    "directory full": ("rename", 0, OSError(28, "No space left on device")),
+}
+
+
+@pytest.mark.parametrize("what", NO_ROOM)
+def test_where_no_new_file_can_be_begun_the_old_one_goes_on(
+    tmp_path: Path, monkeypatch, what: str
+) -> None:
+    name, nth, error = NO_ROOM[what]
+    log = Log(tmp_path, 0)
+    log.append(b"one")
+    calls = []
+
+    def failing(call):
+        def fail(*arguments, **more):
+            calls.append(name)
+            if len(calls) > nth:
+                raise error
+            return call(*arguments, **more)
+
+        return fail
+
+    owner = Path if name == "rename" else module.os
+    monkeypatch.setattr(owner, name, failing(getattr(owner, name)))
+    with pytest.raises(StorageError, match=error.strerror):
+        log.rotate()
+    monkeypatch.undo()
+    log.wait(log.append(b"two"))
+    assert contents(tmp_path)[0] == [b"one", b"two"]
+    log.rotate()
+    log.wait(log.append(b"three"))
+    log.close()
+    assert contents(tmp_path) == ([b"one", b"two", b"three"], log.end)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_two_files_never_go_on_from_one_position(tmp_path: Path, monkeypatch) -> None:
+    log = Log(tmp_path, 0)
+    end = log.append(b"one")
+    sync, calls = module.os.fsync, []
+
+    def broken(file: int) -> None:
+        calls.append(file)
+        if len(calls) > 1:  # the new file has its name, but that is not durable
+            raise OSError(5, "Input/output error")
+        sync(file)
+
+    monkeypatch.setattr(module.os, "fsync", broken)
+    for again in (log.rotate, lambda: log.append(b"two")):
+        with pytest.raises(StorageError, match="Input/output error"):
+            again()
+    monkeypatch.undo()
+    log.close()
+    found, after = contents(tmp_path)
+    assert found == [b"one"]
+    assert after > end
 
 
 def test_the_system_may_take_less_than_was_given(tmp_path: Path, monkeypatch) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,14 +18,15 @@ from remuda.index import merging, state
 from remuda.index.index import Index, load
 from remuda.index.nearest import shortfall
 from remuda.language.criterion import Criterion
-from remuda.model.calendars import at
 from strategies import NOW, count, events, expressions
 
 ids = st.sampled_from([f"c{i}" for i in range(12)])
 tags = st.frozensets(st.sampled_from("xyz"), max_size=2)
 moments = st.sampled_from((NOW, NOW - 86_400_000, NOW + 86_400_000))
-START = at(NOW - 1000, UTC)
-terms = st.sampled_from(((None, None), (START, None), (None, START), (START, at(NOW + 1, UTC))))
+START = datetime.fromtimestamp(NOW / 1000 - 1, UTC)
+terms = st.sampled_from(
+    ((None, None), (START, None), (None, START), (START, START + timedelta(milliseconds=1001)))
+)
 
 
 class LiveIndex(RuleBasedStateMachine):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,10 +22,9 @@ from remuda.index.state import Part, State
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
 from remuda.matchers.contract import NAMES
-from remuda.model.calendars import at
 from strategies import NOW, count, events, expressions
 
-LATER = at(NOW, UTC) + timedelta(hours=1)
+LATER = datetime.fromtimestamp(NOW / 1000, UTC) + timedelta(hours=1)
 IDS = ("a", "b", "é", "\ud7ff", "\uffff", "\U00010000", "日本", *(f"c{i}" for i in range(9)))
 
 criteria = st.lists(

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 
@@ -61,3 +64,72 @@ def test_the_largest_weights_have_finite_scores() -> None:
     score = criterion.score(event, weights=weights)
     assert score == 5e100
     assert rm.Index.build([criterion]).top(event, 1, weights=weights) == [rm.Match("c", score)]
+
+
+MIDNIGHT = datetime(2024, 1, 1, tzinfo=UTC)
+t = rm.attr("t")
+EARLIER = [t < MIDNIGHT, t <= MIDNIGHT, t.eq(MIDNIGHT), t > MIDNIGHT]
+MOMENTS = {  # of the values, which lie at or about midnight, those that hold
+    "pandas' timestamp": (pd.Timestamp("2024-01-01"), ["1", "2"]),
+    "in another zone": (pd.Timestamp("2024-01-01 05:30", tz="Asia/Kolkata"), ["1", "2"]),
+    "a nanosecond later": (pd.Timestamp("2024-01-01 00:00:00.000000001"), ["1", "2"]),
+    "a nanosecond earlier": (pd.Timestamp("2023-12-31 23:59:59.999999999"), ["0", "1"]),
+    "a microsecond later": (pd.Timestamp("2024-01-01 00:00:00.000001"), ["3"]),
+    "NumPy's, a nanosecond later": (np.datetime64("2024-01-01T00:00:00.000000001"), ["1", "2"]),
+    "NumPy's, a nanosecond earlier": (np.datetime64("2023-12-31T23:59:59.999999999"), ["0", "1"]),
+    "NumPy's, a picosecond earlier": (
+        np.datetime64("2023-12-31T23:59:59.999999999999"),
+        ["0", "1"],
+    ),
+    "NumPy's, beyond Python's calendar": (np.datetime64("20000-01-01", "us"), []),
+    "NumPy's span of time": (np.timedelta64(5, "ns"), []),
+    "pandas' span of time": (pd.Timedelta(5), []),
+    "no time": (pd.NaT, []),
+    "no value": (pd.NA, []),
+    "no time of NumPy's": (np.datetime64("NaT"), []),
+}
+
+
+@pytest.mark.parametrize(("value", "true"), MOMENTS.values(), ids=MOMENTS)
+@pytest.mark.parametrize("listed", [False, True], ids=["alone", "in a list"])
+def test_moments_have_microseconds(value, true, listed) -> None:
+    said, holds = answers(EARLIER, [{"t": [value] if listed else value}])
+    assert said == holds == [true]
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("zone", [None, "UTC", "Asia/Kolkata"])
+def test_moments_of_columns_are_those_of_objects(unit, zone) -> None:
+    moments = [datetime(1969, 12, 31, 23, 59, 59), datetime(1970, 1, 1), None, MIDNIGHT]
+    column = pa.array(moments, pa.timestamp(unit, zone))
+    if unit == "ns":
+        near = [-1_000_000_001, -1001, -1000, -1, 1, 999, 1000]
+        column = pa.concat_arrays([column, pa.array(near, pa.int64()).cast(column.type)])
+    dawn = datetime(1970, 1, 1, tzinfo=UTC)
+    asked = [*EARLIER, t < dawn, t.eq(dawn), t > dawn, t.eq(dawn - timedelta(microseconds=1))]
+    table = pa.table({"t": column})
+    for events in (
+        table,
+        pa.table({"t": pa.array([[one] for one in column], pa.list_(column.type))}),
+    ):
+        said, holds = answers(asked, events)
+        assert said == holds
+
+
+INTERVAL = pa.scalar((1, 2, 3), pa.month_day_nano_interval()).as_py()
+REFUSED = {
+    "a nanosecond": lambda: t < pd.Timestamp("2024-01-01 00:00:00.000000001"),
+    "a nanosecond of NumPy's": lambda: t.eq(np.datetime64(1, "ns")),
+    "no time": lambda: t.eq(pd.NaT),
+    "no value": lambda: t.isin(pd.NA),
+    "no time as a bound": lambda: t < pd.NaT,
+    "an interval of Arrow's": lambda: t.eq(
+        pa.scalar((1, 2, 3), pa.month_day_nano_interval()).as_py()
+    ),
+}
+
+
+@pytest.mark.parametrize("make", REFUSED.values(), ids=REFUSED)
+def test_refuses_operands_that_no_value_equals(make) -> None:
+    with pytest.raises(rm.InvalidCriterion):
+        make()

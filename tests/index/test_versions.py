@@ -74,7 +74,7 @@ def test_some_of_the_segments(tmp_path: Path) -> None:
 def test_two_writers_at_once_are_refused_and_a_dead_one_is_not_waited_for(tmp_path: Path) -> None:
     code = (
         "import sys, pathlib; from remuda.index.locking import Lock\n"
-        "Lock(pathlib.Path(sys.argv[1])).acquire(); print('held', flush=True); sys.stdin.read()"
+        "lock = Lock(pathlib.Path(sys.argv[1])); print('held', flush=True); sys.stdin.read()"
     )
     command = [sys.executable, "-c", code, str(tmp_path)]
     with subprocess.Popen(
@@ -83,7 +83,7 @@ def test_two_writers_at_once_are_refused_and_a_dead_one_is_not_waited_for(tmp_pa
         assert child.stdout is not None
         assert child.stdout.readline() == "held\n"
         with pytest.raises(StorageError, match=f"process {child.pid}"):
-            Lock(tmp_path).acquire()
+            Lock(tmp_path)
         child.kill()
     with Lock(tmp_path):
         pass

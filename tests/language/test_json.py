@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from remuda.errors import InvalidCriterion, NoMustangEquivalent
+from remuda.language import json_writing
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
 from remuda.model.calendars import Extract
@@ -31,7 +33,16 @@ from remuda.model.conditions import (
     Suffix,
     Version,
 )
-from remuda.model.expressions import And, Expression, Not, Or, Polarity, Predicate
+from remuda.model.expressions import (
+    MAX_LEVELS,
+    MAX_PARTS,
+    And,
+    Expression,
+    Not,
+    Or,
+    Polarity,
+    Predicate,
+)
 from remuda.model.operations import (
     Arithmetic,
     BinaryConversion,
@@ -45,8 +56,10 @@ from remuda.model.operations import (
     Substring,
     ToDateTime,
 )
+from remuda.model.values import MAX_LEVELS as MAX_VALUE_LEVELS
 from strategies import NOW, attributes, events, expressions, expressions_over, scalars
 
+T = TypeVar("T")
 Json = dict[str, Any]
 A, B, C = (attr(name).eq(1) for name in "abc")
 IS_ONE = {"caveat": "EQUALITY", "values": [1]}
@@ -597,7 +610,7 @@ def from_deep(frames: int, call: Callable[[], T]) -> T:
 
 
 def test_the_deepest_nesting_is_read_and_written_from_any_stack() -> None:
-    whole = Criterion("deep", nested(MAX_LEVELS) & C.isin(deep_value(MAX_VALUE_LEVELS)))
+    whole = Criterion("deep", nested(MAX_LEVELS - 1) & attr("c").isin(deep_value(MAX_VALUE_LEVELS)))
     text = whole.document()
     for frames in (0, 300, 700, 900):
         assert from_deep(frames, whole.document) == text
@@ -613,16 +626,7 @@ def deep_value(levels: int) -> Any:
     return value
 
 
-TOO_DEEP = {
-    "an expression": lambda: Criterion("deep", nested(MAX_LEVELS + 1)),
-    "JSON": lambda: Criterion.from_json(_json_of(nested(MAX_LEVELS + 1))),
-    "JSON text": lambda: Criterion.from_json(encode(_json_of(nested(MAX_LEVELS + 1)))),
-    "a value": lambda: Criterion("deep", C.isin(deep_value(MAX_VALUE_LEVELS + 1))),
-    "an endless value": lambda: Criterion("deep", C.isin(_endless())),
-}
-
-
-def _json_of(expression: Expression) -> dict[str, Any]:
+def _json_of(expression: Expression) -> Json:
     return json_writing.criterion("deep", expression)
 
 
@@ -630,6 +634,16 @@ def _endless() -> list[Any]:
     value: list[Any] = []
     value.append(value)
     return value
+
+
+TOO_DEEP_TEXT = json.dumps(_json_of(nested(MAX_LEVELS + 1)))
+TOO_DEEP = {
+    "an expression": lambda: Criterion("deep", nested(MAX_LEVELS + 1)),
+    "JSON": lambda: Criterion.from_json(_json_of(nested(MAX_LEVELS + 1))),
+    "JSON text": lambda: Criterion.from_json(TOO_DEEP_TEXT),
+    "a value": lambda: Criterion("deep", attr("c").isin(deep_value(MAX_VALUE_LEVELS + 1))),
+    "an endless value": lambda: Criterion("deep", attr("c").isin(_endless())),
+}
 
 
 @pytest.mark.parametrize("make", TOO_DEEP.values(), ids=TOO_DEEP)

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import csv
 import math
 import time
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -103,9 +105,17 @@ RESULTS = {
     "a fraction of a millisecond": (DateTime(Extract.MILLISECOND), 1.9, 1),
     "before the epoch": (DateTime(Extract.MILLISECOND), -1, 999),
     "the first year": (DateTime(Extract.YEAR), -62135596800000, 1),
-    "before the calendar": (DateTime(Extract.YEAR), -62135596800001, -62135596800001),
+    "before the first year": (DateTime(Extract.ERA), -62135769600001, "BC"),
+    "in it": (DateTime(Extract.ERA), -62135769600000, "AD"),
+    "a Julian day": (DateTime(Extract.DAY_OF_MONTH), -12219292800001, 4),
+    "the first Gregorian one": (DateTime(Extract.DAY_OF_MONTH), -12219292800000, 15),
     "beyond the calendar": (DateTime(Extract.YEAR), 10**20, 10**20),
-    "beyond it in a zone": (DateTime(Extract.YEAR, "Asia/Tokyo"), 253402300799999, 253402300799999),
+    "ten thousand": (DateTime(Extract.YEAR, "Asia/Tokyo"), 253402300799999, 10000),
+    "Java's last": (DateTime(Extract.YEAR), 2**63 - 1, 292278994),
+    "Java's first": (DateTime(Extract.YEAR), -(2**63), 292269055),
+    "beyond Java's": (DateTime(Extract.YEAR), 2**63, 2**63),
+    "a zone without an answer": (DateTime(Extract.YEAR, "Africa/Casablanca"), 10**13, 10**13),
+    "an offset without one": (DateTime(Extract.DST_OFFSET, "Europe/Paris"), -(10**12), -(10**12)),
     "far beyond it": (DateTime(Extract.YEAR), 10**400, 10**400),
     "a timestamp": (DateTime(Extract.HOUR_OF_DAY), datetime(2024, 1, 1, 5, tzinfo=UTC), 5),
     "a naive one is UTC": (DateTime(Extract.HOUR_OF_DAY), datetime(2024, 1, 1, 5), 5),
@@ -186,6 +196,11 @@ def test_weeks(day, of_year, of_month):
 ZONES = {
     "winter": ("Europe/Berlin", datetime(2024, 1, 1, 12), 13, 3_600_000, 0),
     "summer": ("Europe/Berlin", datetime(2024, 7, 1, 12), 14, 3_600_000, 3_600_000),
+    "Irish summer": ("Europe/Dublin", datetime(2024, 7, 1, 12), 13, 0, 3_600_000),
+    "Irish winter": ("Europe/Dublin", datetime(2024, 1, 1, 12), 12, 0, 0),
+    "Ramadan": ("Africa/Casablanca", datetime(2024, 3, 20, 12), 12, 0, 0),
+    "the rest of the year": ("Africa/Casablanca", datetime(2024, 7, 1, 12), 13, 0, 3_600_000),
+    "before there were zones": ("Asia/Kolkata", datetime(1850, 1, 1), 5, 19_800_000, 0),
     "half an hour": ("Asia/Kolkata", datetime(2024, 7, 1, 12), 17, 19_800_000, 0),
     "west": ("America/New_York", datetime(2024, 7, 1, 12), 8, -18_000_000, 3_600_000),
 }
@@ -292,6 +307,13 @@ TEXTS = {  # each as Java's own formatter answers
     "a leap second": ("yyyy-MM-dd HH:mm:ss X", "2016-12-31 23:59:60 Z", None),
     "year zero": (MINUTES + "X", "0000-01-01 00:00 Z", None),
     "something else": (None, "yesterday", None),
+    "an era": (MINUTES + "G X", "2024-01-01 00:00 AD Z", "2024-01-01T00:00:00"),
+    "another than the year's": ("uuuu-MM-dd HH:mm G X", "2024-01-01 00:00 BC Z", None),
+    "five digits without a plus": (MINUTES + "X", "12024-01-01 00:00 Z", None),
+    "a plus without five digits": (MINUTES + "X", "+2024-01-01 00:00 Z", None),
+    "letters for Tokyo": (MINUTES + "z", "2024-01-01 00:00 JST", "2023-12-31T15:00:00"),
+    "letters for three places": (MINUTES + "z", "2024-01-01 00:00 IST", None),
+    "a pattern that Java refuses, too": ("YYYY{", "2024-01-01T00:00:00Z", "2024-01-01T00:00:00"),
 }
 
 
@@ -302,6 +324,34 @@ def test_moments_from_text(pattern, text, moment):
         assert found == text  # what cannot be read passes through
     else:
         assert found == datetime.fromisoformat(moment + "+00:00").timestamp() * 1000
+
+
+def rows(name: str) -> list[dict[str, str]]:
+    """What Java 17 answers, in English, to drawn moments."""
+    with (Path(__file__).parent / name).open() as file:
+        return list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+@pytest.mark.parametrize("row", rows("java_moments.tsv"), ids=lambda row: row["text"])
+def test_text_is_read_as_java_reads_it(row):
+    found = ToDateTime(row["pattern"]).apply(row["text"], NOW)
+    assert str(found) == (row["text"] if row["milliseconds"] == "-" else row["milliseconds"])
+
+
+@pytest.mark.parametrize("row", rows("java_calendar.tsv"), ids=lambda row: row["milliseconds"])
+def test_fields_are_those_of_javas_calendar(row):
+    zone, moment = row.pop("zone"), int(row.pop("milliseconds"))
+    found = {name: str(DateTime(Extract(name), zone).apply(moment, NOW)) for name in row}
+    assert found == row
+
+
+UNREAD = ("YYYY-'W'ww-e HH:mm X", "MMMMM d yyyy HH:mm X", "yyyy-QQ-dd HH:mm X", "ppH yyyy X")
+
+
+@pytest.mark.parametrize("pattern", UNREAD)
+def test_refuses_patterns_that_java_reads_and_we_do_not(pattern):
+    with pytest.raises(InvalidCriterion, match="not read"):
+        ToDateTime(pattern)
 
 
 def test_hostile_formats_answer_at_once():

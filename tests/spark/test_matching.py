@@ -14,10 +14,13 @@ import pytest
 
 from remuda.cli.day import draw_day
 from remuda.errors import RemudaError, StorageError
+from remuda.index import answers, portions
 from remuda.index.index import Index, load
+from remuda.index.question import Question
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
 from remuda.spark.matching import match, top
+from remuda.spark.tasks import Task
 
 
 @pytest.fixture(scope="module")
@@ -134,21 +137,19 @@ def test_the_moment_is_that_of_the_call(spark, tmp_path: Path) -> None:
 
 def test_rows_that_match_a_great_deal_go_in_small_portions(spark, tmp_path, monkeypatch) -> None:
     """One row has more matches than are held at a time: the portions become single rows."""
-    from remuda.spark import asking
-
     index = Index.build([Criterion(f"c{i}", attr("id") >= 0) for i in range(50)])
     index.save(tmp_path)
-    monkeypatch.setattr(asking, "_HITS", 40)
-    monkeypatch.setattr(asking, "_FIRST", 3)
-    monkeypatch.setattr(asking, "_EXPLODED", 16)
-    question = asking.Question.of(spark.range(1), tmp_path, None, event=None, tags=None, now=None)
+    monkeypatch.setattr(portions, "_HITS", 40)
+    monkeypatch.setattr(portions, "_FIRST", 3)
+    monkeypatch.setattr(answers, "_EXPLODED", 16)
+    task = Task.of(spark.range(1), tmp_path, Question.of())
     batch = spark.range(10).toArrow().combine_chunks().to_batches()[0]
-    found = list(asking.answers(question, [batch, batch], asking.Size(3)))
-    assert [one.rows.num_rows for one in found] == [3] + [1] * 17
+    found = list(task.answers([batch, batch]))
+    assert [len(one.portion) for one in found] == [3] + [1] * 17
     pieces = [
-        piece.num_rows
-        for one in found
-        for piece in asking.laid_out(one, "v", ["id", "m", "v"], explode=True)
+        len(piece)
+        for portion, matches in found
+        for piece in answers.laid_out(portion.rows, answers.listed(matches), "v", explode=True)
     ]
     assert sum(pieces) == 20 * 50
     assert max(pieces) == 16

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 from drawn import best, criteria, holding, rows, saved, table, texts
 
+from remuda.index.question import Question
 from remuda.index.storage import read_version
 from remuda.language import json
 from remuda.language.criterion import Criterion
-from remuda.spark.asking import Question
 from remuda.spark.matching import match, top
 from remuda.spark.sharded import groups
+from remuda.spark.tasks import Task
 from strategies import NOW
 
 BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
@@ -85,20 +86,20 @@ def test_an_empty_table(spark, home) -> None:
     assert top(empty, home, 3, explode=True, shards=2).count() == 0
 
 
-def question(home: Path) -> Question:
-    return Question(str(home), read_version(home).name)
+def task(home: Path) -> Task:
+    return Task(str(home), read_version(home).name, Question.of())
 
 
 def test_split_by_size(home) -> None:
     sizes = {one["segment"]: one["bytes"] for one in read_version(home).segments}
     total = sum(sizes.values())
     assert len(sizes) == 7
-    assert len(groups(question(home), "auto", total, streaming=False)) < 2
-    assert len(groups(question(home), None, 1, streaming=False)) < 2
-    assert len(groups(question(home), "auto", 1, streaming=True)) < 2
-    two = groups(question(home), "auto", total - 1, streaming=False)
+    assert len(groups(task(home), "auto", total, streaming=False)) < 2
+    assert len(groups(task(home), None, 1, streaming=False)) < 2
+    assert len(groups(task(home), "auto", 1, streaming=True)) < 2
+    two = groups(task(home), "auto", total - 1, streaming=False)
     assert sorted(name for group in two for name in group) == sorted(sizes)
     heavier = max(sum(sizes[name] for name in group) for group in two)
     assert heavier < total * 0.65
-    assert len(groups(question(home), "auto", 1, streaming=False)) == 7
-    assert len(groups(question(home), 100, total, streaming=False)) == 7
+    assert len(groups(task(home), "auto", 1, streaming=False)) == 7
+    assert len(groups(task(home), 100, total, streaming=False)) == 7

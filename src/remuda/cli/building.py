@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -116,7 +116,7 @@ def _changed(path: str, index: Index, criteria: Sequence[Criterion]) -> str:
     """Make the saved index have these criteria; only those that differ are written."""
     from remuda.language import json
 
-    before = _documents(path, index)
+    before = dict(zip(index.ids(), index.documents(), strict=True))
     after = {criterion.id: criterion for criterion in criteria}
     added = [criterion for name, criterion in after.items() if name not in before]
     changed = [
@@ -132,21 +132,3 @@ def _changed(path: str, index: Index, criteria: Sequence[Criterion]) -> str:
     index.remove(*removed)
     index.update([*changed, *added])
     return f"{path}, {index.save(path)}: {said}, {kept}"
-
-
-def _documents(path: str, index: Index) -> dict[str, bytes]:
-    """The criteria of the saved index as they are stored, by id."""
-    from remuda.index import storage
-
-    state, _ = storage.load(local(path), index.version)
-    found: dict[str, bytes] = {}
-    for part in state.parts:
-        places = part.places()
-        ids = _taken(part.roster.id_array(), places)
-        found.update(zip(ids, _taken(part.roster.documents(), places), strict=True))
-    return found
-
-
-def _taken(array: Any, places: Iterable[int]) -> list[Any]:
-    found: list[Any] = array.take(places).to_pylist()
-    return found

@@ -1,10 +1,11 @@
-"""Files of events, in portions that an index takes whole: lists of objects or Arrow batches."""
+"""Files of events, in portions that an index takes as they are."""
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -19,53 +20,39 @@ from remuda.cli.files import (
     reading,
     reason_of,
 )
+from remuda.encoding.events import AT_ONCE, Portion, decoded
+from remuda.index.answers import ERROR
 
-EVENT, ERROR = "event", "event_error"
+EVENT = "event"
 JSON = {b"remuda": b"json"}  # marks a column whose text is JSON
-_AT_ONCE = 1 << 14  # rows of a portion
 _BLOCK = 1 << 23  # bytes of CSV that are read together; the first of them decide the types
-_LINES = pa.schema([pa.field(EVENT, pa.string(), metadata=JSON), pa.field(ERROR, pa.string())])
+_LINES = pa.schema([pa.field(EVENT, pa.string(), metadata=JSON)])
+
+Rejected = Callable[[str, bool], None]  # told what is wrong, and whether the row is kept
 
 
-class Portion(NamedTuple):
-    """Some events, the columns that are handed on with their answers, and what was wrong."""
-
-    events: Any
-    given: Any
-    rejects: Sequence[str] = ()
-
-    @property
-    def n_rows(self) -> int:
-        """How many rows were read; a line that is wrong is among the events, a row is not."""
-        apart = 0 if isinstance(self.events, list) else len(self.rejects)
-        return int(self.given.num_rows) + apart
-
-    def slice(self, start: int, size: int) -> Portion:
-        """Some of it, with none of what was wrong."""
-        events = self.events
-        if isinstance(events, list):
-            return Portion(events[start : start + size], self.given.slice(start, size))
-        return Portion(*[events.slice(start, size)] * 2)
-
-
-class Source(NamedTuple):
-    """Events with the schema of what is handed on."""
+class Events(NamedTuple):
+    """Events with the schema of the rows that they come in."""
 
     schema: Any
     portions: Iterator[Portion]
 
+    @property
+    def added(self) -> list[Any]:
+        """The fields that answers have beyond rows and matches: lines of JSON may be wrong."""
+        return [pa.field(ERROR, pa.string())] if self.schema is _LINES else []
 
-def read_events(path: str, format: str | None = None, text: Sequence[str] = ()) -> Source:
+
+def read_events(path: str, format: str | None, text: Sequence[str], rejected: Rejected) -> Events:
     """The events of a file, or of a directory of files that are alike.
 
-    A line of JSON is handed on as it is, in a column of text, with the reason why it is no
-    object, null where it is one; such an event is asked about all the same. Columns named in
-    `text` are text though they look otherwise.
+    A line of JSON that is no object is an event all the same; a row of CSV that does not fit is
+    none. Columns named in `text` are text though they look otherwise.
     """
     files = members(path)
     if not files:
-        return Source(_LINES, iter(()))
-    sources = (_source(file, kind_of(file, format), text) for file in files)
+        return Events(_LINES, iter(()))
+    sources = (_opened(file, kind_of(file, format), text, rejected) for file in files)
     first = next(sources)
 
     def portions() -> Iterator[Portion]:
@@ -75,82 +62,55 @@ def read_events(path: str, format: str | None = None, text: Sequence[str] = ()) 
                 raise FileError(f"{file}: its columns are not those of {files[0]}")
             yield from source.portions
 
-    return Source(first.schema, portions())
+    return Events(first.schema, portions())
+
+
+def strict_portions(path: str, format: str | None = None) -> Iterator[Portion]:
+    """The same; FileError where a row is wrong."""
+
+    def refuse(reason: str, _: bool) -> None:
+        raise FileError(reason)
+
+    return read_events(path, format, (), refuse).portions
 
 
 def each_event(path: str, format: str | None = None) -> Iterator[Any]:
-    """The events one by one, as objects; FileError where a line is not JSON."""
-    for portion in read_events(path, format).portions:
-        if portion.rejects:
-            raise FileError(portion.rejects[0])
-        events = portion.events
-        yield from events if isinstance(events, list) else events.to_pylist(maps_as_pydicts="lossy")
+    """The events one by one, as objects; FileError where a row is wrong."""
+    for portion in strict_portions(path, format):
+        yield from portion.objects()
 
 
-def table_of(path: str, format: str | None = None) -> Any:
-    """All events at once: an Arrow table, or a list of objects for JSON lines."""
-    source = read_events(path, format)
-    if source.schema.equals(_LINES, check_metadata=True):
-        return list(each_event(path, format))
-    return pa.Table.from_batches([one.events for one in source.portions], source.schema)
-
-
-def _source(path: str, kind: str, text: Sequence[str]) -> Source:
+def _opened(path: str, kind: str, text: Sequence[str], rejected: Rejected) -> Events:
     if kind == "jsonl":
-        return Source(_LINES, _json_portions(path))
+        return Events(_LINES, _json_portions(path, rejected))
     if kind == "parquet":
-        schema, batches = parquet_batches(path, _AT_ONCE)
-        return Source(schema, (Portion(batch, batch) for batch in batches))
-    return _csv(path, "\t" if kind == "tsv" else ",", text)
+        schema, batches = parquet_batches(path, AT_ONCE)
+        return Events(schema, map(Portion, batches))
+    return _csv(path, "\t" if kind == "tsv" else ",", text, rejected)
 
 
-def _json_portions(path: str) -> Iterator[Portion]:
-    events: list[Any] = []
-    lines: list[bytes] = []
-    errors: list[str | None] = []
-    rejects: list[str] = []
-
-    def portion() -> Portion:
-        texts = pa.array([line.decode("utf-8", "replace") for line in lines], pa.string())
-        given = pa.RecordBatch.from_arrays([texts, pa.array(errors, pa.string())], schema=_LINES)
-        return Portion(list(events), given, list(rejects))
-
+def _json_portions(path: str, rejected: Rejected) -> Iterator[Portion]:
     with reading(path) as file:
-        for number, line in json_rows(file, path):
-            event, error = _decoded(line)
-            events.append(event)
-            lines.append(line.strip())
-            errors.append(error)
-            if error is not None:
-                rejects.append(f"{path}, row {number}: {error}")
-            if len(events) == _AT_ONCE:
-                yield portion()
-                for one in (events, lines, errors, rejects):
-                    one.clear()
-    if events:
-        yield portion()
+        rows = json_rows(file, path)
+        while some := list(islice(rows, AT_ONCE)):
+            lines = [line.strip() for _, line in some]
+            texts = pa.array([line.decode("utf-8", "replace") for line in lines], pa.string())
+            portion = decoded(lines, pa.RecordBatch.from_arrays([texts], schema=_LINES))
+            assert portion.errors is not None
+            for (number, _), error in zip(some, portion.errors.to_pylist(), strict=True):
+                if error is not None:
+                    rejected(f"{path}, row {number}: {error}", True)
+            yield portion
 
 
-def _decoded(line: bytes) -> tuple[Any, str | None]:
-    """The event that a line says, and why it is no object."""
-    from remuda.errors import ParseError
-    from remuda.language.json import read_event
-
-    try:
-        event = read_event(line)
-    except ParseError as error:
-        return None, error.reason
-    return event, None if isinstance(event, dict) else "the event is not an object"
-
-
-def _csv(path: str, separator: str, text: Sequence[str]) -> Source:
+def _csv(path: str, separator: str, text: Sequence[str], rejected: Rejected) -> Events:
     import pyarrow.csv as arrow_csv
 
-    rejects: list[str] = []
+    wrong: list[str] = []  # Arrow calls from within, where nothing may be raised
 
     def refused(row: Any) -> str:
         fields = f"{row.actual_columns} fields, not {row.expected_columns}"
-        rejects.append(f"{path}, line {row.number}: it has {fields}")
+        wrong.append(f"{path}, line {row.number}: it has {fields}")
         return "skip"
 
     try:
@@ -168,16 +128,22 @@ def _csv(path: str, separator: str, text: Sequence[str]) -> Source:
         )
     except (OSError, pa.ArrowException) as error:
         if str(error) == "Empty CSV file":
-            return Source(pa.schema([]), iter(()))
+            return Events(pa.schema([]), iter(()))
         raise FileError(f"{path}: {reason_of(error)}") from None
-    return Source(reader.schema, _csv_portions(reader, rejects, path))
+
+    def portions() -> Iterator[Portion]:
+        for batch in chain(_csv_batches(reader, path), [None]):
+            while wrong:
+                rejected(wrong.pop(0), False)
+            if batch is not None:
+                yield Portion(batch)
+
+    return Events(reader.schema, portions())
 
 
-def _csv_portions(reader: Any, rejects: list[str], path: str) -> Iterator[Portion]:
+def _csv_batches(reader: Any, path: str) -> Iterator[Any]:
     try:
-        for batch in reader:
-            yield Portion(batch, batch, tuple(rejects))
-            rejects.clear()
+        yield from reader
     except (OSError, pa.ArrowException) as error:
         column = re.search(r"column #(\d+)", str(error))
         advice = (

@@ -4,40 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from remuda.cli import options
+from remuda.cli.files import FileError
 from remuda.cli.screen import Figures, warn, working
 from remuda.cli.spark_session import need_spark
+
+if TYPE_CHECKING:
+    from remuda.cli.events import Events
+    from remuda.index.question import Question
 
 Explode = Annotated[bool, typer.Option("--explode", help="One row a match; events without any go.")]
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked about every event."""
+class Job:
+    """Which index is asked what, where events come from, and where answers go."""
 
     index: str
-    version: str | None = None
-    n: int | None = None  # the best, or all that match
-    weights: Mapping[str, float] | None = None
-    tags: frozenset[str] | None = None
-    now: datetime | int | None = None
-    explode: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Files:
-    """Where events come from, and where answers go."""
-
+    version: str | None
+    question: Question
+    explode: bool
     events: str
     output: str
     input_format: str | None
     format: str | None
     text: Sequence[str]
+
+    def run(self, local: bool, master: str, conf: Sequence[str] | None) -> None:
+        options.check_format(self.format)
+        options.check_input_format(self.input_format)
+        if local:
+            figures = _in_process(self)
+        else:
+            need_spark(self.events)
+            from remuda.cli import spark_jobs
+
+            figures = spark_jobs.answer(self, master, conf)
+        warn(figures)
+        if figures.rejects:
+            raise typer.Exit(1)
 
 
 def match(
@@ -61,9 +70,9 @@ def match(
     comes out as {"event": …, "matches": […], "index_version": …}, with event_error where it is
     not an object. In CSV a list is JSON in its cell.
     """
-    question = Question(index, version, None, None, _set(tags), options.moment(now), explode)
-    files = _files(events, output, input_format, format, text)
-    _answer(question, files, local, master, conf)
+    question = _question(now, tags)
+    files = events, output, input_format, format, tuple(text or ())
+    Job(index, version, question, explode, *files).run(local, master, conf)
 
 
 def top(
@@ -90,63 +99,56 @@ def top(
 
     What comes out is as with match, and each of the matches is an object with id and score.
     """
-    by_attribute = options.numbers(weights, "--weight") or None
-    moment = options.moment(now)
-    question = Question(index, version, n, by_attribute, _set(tags), moment, explode)
-    files = _files(events, output, input_format, format, text)
-    _answer(question, files, local, master, conf)
+    question = _question(now, tags, n, options.numbers(weights, "--weight"))
+    files = events, output, input_format, format, tuple(text or ())
+    Job(index, version, question, explode, *files).run(local, master, conf)
 
 
-def _set(tags: Sequence[str] | None) -> frozenset[str] | None:
-    return frozenset(tags) if tags else None
+def _question(
+    now: str | None,
+    tags: Sequence[str] | None,
+    n: int | None = None,
+    weights: Mapping[str, float] | None = None,
+) -> Question:
+    from remuda.index.question import Question
+
+    return Question.of(options.moment(now), tags or None, n, weights)
 
 
-def _files(
-    events: str,
-    output: str,
-    input_format: str | None,
-    format: str | None,
-    text: Sequence[str] | None,
-) -> Files:
-    options.check_format(format)
-    options.check_input_format(input_format)
-    return Files(events, output, input_format, format, tuple(text or ()))
-
-
-def _answer(
-    question: Question, files: Files, local: bool, master: str, conf: Sequence[str] | None
-) -> None:
-    if local:
-        figures = _in_process(question, files)
-    else:
-        need_spark(files.events)
-        from remuda.cli import spark_jobs
-
-        figures = spark_jobs.answer(question, files, master, conf)
-    warn(figures)
-    if figures.rejects:
-        raise typer.Exit(1)
-
-
-def _in_process(question: Question, files: Files) -> Figures:
-    from remuda.cli.answers import answered, schema_of
+def _in_process(job: Job) -> Figures:
     from remuda.cli.events import read_events
     from remuda.cli.outputs import writing
+    from remuda.index.answers import laid_out, listed
     from remuda.index.index import load
 
     figures = Figures("events", matches=0)
-    index = load(question.index, version=question.version)
-    source = read_events(files.events, files.input_format, files.text)
-    schema = schema_of(source.schema, question)
+    index = load(job.index, version=job.version)
+    events = read_events(job.events, job.input_format, job.text, figures.reject)
     with (
-        working("matching") as told,
-        writing(files.output, files.format, schema) as sink,
+        working("matching") as progress,
+        writing(job.output, job.format, _schema(events, job)) as sink,
     ):
-        for portion in source.portions:
-            for table, n_matches in answered(index, portion, question):
+        portions = figures.counted(events.portions, progress)
+        for portion, matches in index.ask(portions, job.question):
+            lists = listed(matches.in_order())
+            for table in laid_out(
+                portion.rows, lists, index.version, matches.errors, explode=job.explode
+            ):
                 sink.write(table)
-                figures.matches = (figures.matches or 0) + n_matches
-            figures.rows += portion.n_rows
-            figures.name(portion.rejects)
-            told(f"{figures.rows:,} events, {figures.matches:,} matches")
+            figures.matches = (figures.matches or 0) + len(matches.positions)
     return figures
+
+
+def _schema(events: Events, job: Job) -> Any:
+    """The columns as given, and behind them the answer and the version."""
+    import pyarrow as pa
+
+    from remuda.index.answers import MATCHES, SCORED, VERSION
+
+    taken = {MATCHES, VERSION} & set(events.schema.names)
+    if taken:
+        raise FileError(f"the events have a column {min(taken)} already: rename or drop it")
+    one = pa.string() if job.question.n is None else SCORED
+    kind = one if job.explode else pa.list_(one)
+    added = [pa.field(MATCHES, kind), pa.field(VERSION, pa.string()), *events.added]
+    return pa.schema([*events.schema, *added])

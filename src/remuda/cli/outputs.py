@@ -12,10 +12,11 @@ import pyarrow as pa
 import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 
-from remuda.cli.events import ERROR, JSON
+from remuda.cli.events import JSON
 from remuda.cli.files import FileError, kind_of, reason_of
 from remuda.errors import RemudaError
 from remuda.index import files
+from remuda.index.answers import ERROR
 
 STDOUT = "-"
 _ENCODER = msgspec.json.Encoder(decimal_format="number")

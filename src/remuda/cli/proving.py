@@ -104,9 +104,9 @@ def similar(
 
 
 def _given(path: str | None, format: str | None) -> Any:
-    from remuda.cli.events import table_of
+    from remuda.cli.events import strict_portions
 
-    return None if path is None else table_of(path, format)
+    return None if path is None else strict_portions(path, format)
 
 
 def _candidate(source: str) -> Criterion:

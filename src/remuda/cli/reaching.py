@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -11,9 +11,6 @@ from remuda.cli import options
 from remuda.cli.files import FileError
 from remuda.cli.screen import Figures, show_table, warn, working
 from remuda.cli.spark_session import need_spark
-
-if TYPE_CHECKING:
-    from remuda.index.index import Index
 
 _WIDEST = 20
 
@@ -83,49 +80,26 @@ def _in_process(
     how: dict[str, Any],
 ) -> tuple[Any, Figures]:
     """A table with id and events, the widest first."""
-    import numpy as np
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     from remuda.cli.events import read_events
     from remuda.index.index import load
 
     figures = Figures("events", matches=0)
     index = load(path, version=version)
-    counts = np.zeros(len(index), np.int64)
-    with working("counting") as told:
-        for portion in read_events(events, format, text).portions:
-            counts += index.reach(portion.events, **how)
-            figures.rows += portion.n_rows
-            figures.name(portion.rejects)
-            told(f"{figures.rows:,} events")
+    with working("counting") as progress:
+        portions = read_events(events, format, text, figures.reject).portions
+        counts = index.reach(figures.counted(portions, progress), **how)
     figures.matches = int(counts.sum())
-    ids, asked = _in_order(path, index, how["tags"])
-    return widest_first(pa.table({"id": ids.filter(asked), "events": counts[asked]})), figures
+    ids, asked = index.ids().array, index.ids(tags=how["tags"]).array
+    table = pa.table({"id": ids, "events": counts})
+    return widest_first(table.filter(pc.is_in(ids, value_set=asked))), figures
 
 
 def widest_first(table: Any) -> Any:
     """The table by events, ties by id."""
     return table.sort_by([("events", "descending"), ("id", "ascending")])
-
-
-def _in_order(path: str, index: Index, tags: frozenset[str] | None) -> tuple[Any, Any]:
-    """The ids in insertion order, as reach counts them, and which of them were asked about."""
-    import numpy as np
-    import pyarrow as pa
-
-    from remuda.index import storage
-    from remuda.index.files import local
-
-    state, _ = storage.load(local(path), index.version)
-    ids, orders, asked = [pa.array([], pa.string())], [np.empty(0, np.int64)], [np.empty(0, bool)]
-    for part in state.parts:
-        places = part.places()
-        ids.append(part.roster.id_array().take(pa.array(places)).cast(pa.string()))
-        orders.append(part.roster.orders[places])
-        tagged = places if tags is None else part.roster.tags.of_any(tags)
-        asked.append(np.isin(places, tagged))
-    order = np.argsort(np.concatenate(orders))
-    return pa.concat_arrays(ids).take(pa.array(order)), np.concatenate(asked)[order]
 
 
 def _show(table: Any, output: str | None, format: str | None, n: int) -> None:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
+
+T = TypeVar("T", bound=Sized)
 
 SHOWN = 20  # rejects and other rows that are shown of many
 
@@ -26,11 +28,20 @@ class Figures:
     matches: int | None = None
     began: float = field(default_factory=time.perf_counter)
 
-    def name(self, rejects: Sequence[str]) -> None:
-        """Count rejects, and say what is wrong with the first of them."""
-        for reject in rejects[: max(0, SHOWN - self.rejects)]:
-            warn(reject)
-        self.rejects += len(rejects)
+    def reject(self, reason: str, kept: bool) -> None:
+        """Count a row that is wrong, be it among the others or not; name the first ones."""
+        if self.rejects < SHOWN:
+            warn(reason)
+        self.rejects += 1
+        self.rows += not kept
+
+    def counted(self, portions: Iterable[T], progress: Callable[[str], None]) -> Iterator[T]:
+        """The portions, their rows counted as they are read."""
+        for portion in portions:
+            self.rows += len(portion)
+            matches = f", {self.matches:,} matches" if self.matches else ""
+            progress(f"{self.rows:,} {self.what}{matches}")
+            yield portion
 
     def __str__(self) -> str:
         seconds = time.perf_counter() - self.began

@@ -25,13 +25,12 @@ from pyspark.sql.types import (
 
 from remuda.cli.files import FileError, kind_of
 from remuda.cli.screen import SHOWN, warn
+from remuda.index.answers import ERROR, MATCHES, VERSION
 from remuda.index.files import aside, local, place
-from remuda.spark.asking import VERSION
-from remuda.spark.events import ERROR
-from remuda.spark.matching import MATCHES
+from remuda.spark.matching import exploded, observed
 
 if TYPE_CHECKING:
-    from remuda.cli.matching import Files
+    from remuda.cli.matching import Job
 
 _LINE, _CORRUPT = "value", "_corrupt_record"
 
@@ -124,21 +123,14 @@ def _csv(spark: SparkSession, path: str, separator: str, text: Sequence[str]) ->
 def seen_by(found: DataFrame, event: str | None) -> Seen:
     """The answers, watched."""
     watch = Observation()
-    errors = sf.count(ERROR) if event is not None else sf.count(sf.lit(None))
-    frame = found.observe(
-        watch,
-        sf.count(sf.lit(1)).alias("rows"),
-        sf.sum(sf.size(MATCHES)).alias("matches"),
-        errors.alias("errors"),
-    )
-    return Seen(frame, watch)
+    return Seen(observed(found, watch, event), watch)
 
 
-def written(found: DataFrame, files: Files, *, explode: bool) -> None:
+def written(found: DataFrame, job: Job) -> None:
     """Write the answers, a directory of files in their format."""
-    kind = kind_of(files.output, files.format)
-    frame = _laid_out(found, explode)
-    with placed(files.output) as path:
+    kind = kind_of(job.output, job.format)
+    frame = exploded(found) if job.explode else found
+    with placed(job.output) as path:
         if kind == "parquet":
             _renamed(frame).write.parquet(path)
         elif kind == "csv":
@@ -147,11 +139,11 @@ def written(found: DataFrame, files: Files, *, explode: bool) -> None:
             frame.select(_line(frame)).write.text(path)
 
 
-def printed(found: DataFrame, files: Files, *, explode: bool) -> None:
+def printed(found: DataFrame, job: Job) -> None:
     """Print the answers as JSON lines, when all are there."""
-    if files.format not in (None, "jsonl"):
-        raise FileError(f"Spark prints JSON lines, no {files.format}: name a file with -o")
-    frame = _laid_out(found, explode)
+    if job.format not in (None, "jsonl"):
+        raise FileError(f"Spark prints JSON lines, no {job.format}: name a file with -o")
+    frame = exploded(found) if job.explode else found
     with tempfile.TemporaryDirectory(prefix="remuda-") as home:
         path = Path(home, "lines")
         frame.select(_line(frame)).write.text(str(path))
@@ -162,10 +154,6 @@ def printed(found: DataFrame, files: Files, *, explode: bool) -> None:
             with part.open("rb") as lines:
                 shutil.copyfileobj(lines, sys.stdout.buffer)
         sys.stdout.buffer.flush()
-
-
-def _laid_out(found: DataFrame, explode: bool) -> DataFrame:
-    return found.withColumn(MATCHES, sf.explode(MATCHES)) if explode else found
 
 
 def _renamed(frame: DataFrame) -> DataFrame:

@@ -14,7 +14,7 @@ from remuda.cli.spark_session import started, waiting
 
 if TYPE_CHECKING:
     from remuda.cli.building import Plan
-    from remuda.cli.matching import Files, Question
+    from remuda.cli.matching import Job
     from remuda.proof.ratifying import Ratification
 
 Conf = Sequence[str] | None
@@ -79,28 +79,19 @@ def _rejects(rows: Any) -> Iterator[Reject]:
         yield Reject(file, row["row"], row["id"], row["place"] or "", row["reason"])
 
 
-def answer(question: Question, files: Files, master: str, conf: Conf) -> Figures:
+def answer(job: Job, master: str, conf: Conf) -> Figures:
     """Match a table of events, or find the best for each, and write them."""
-    from remuda.spark import matching
+    from remuda.spark.matching import answered
 
     with started(master, conf) as spark:
         figures = Figures("events", matches=0)
         with waiting(spark, "matching"):
-            events = frame_of(spark, files.events, files.input_format, files.text)
-            how: dict[str, Any] = {
-                "version": question.version,
-                "tags": question.tags,
-                "now": question.now,
-                "event": events.event,
-            }
-            if question.n is None:
-                found = matching.match(events.good, question.index, **how)
-            else:
-                how["weights"] = question.weights
-                found = matching.top(events.good, question.index, question.n, **how)
+            events = frame_of(spark, job.events, job.input_format, job.text)
+            how: dict[str, Any] = {"version": job.version, "event": events.event}
+            found = answered(events.good, job.index, job.question, **how)
             observed = seen_by(found, events.event)
-            put = printed if files.output == "-" else written
-            put(observed.frame, files, explode=question.explode)
+            put = printed if job.output == "-" else written
+            put(observed.frame, job)
         n_bad = events.told()
         figures.rows = observed.rows() + n_bad
         figures.matches = observed.matches()

@@ -25,47 +25,35 @@ _STRANGE = object()  # a value that is there, and satisfies nothing
 def encode(encoder: Encoder, table: pa.Table | pa.RecordBatch, now: int) -> EventBatch:
     """The rows as events: a column is an attribute, structs and maps are objects."""
     n = table.num_rows
-    columns = {name: _whole(table.column(i)) for i, name in enumerate(table.schema.names)}
+    columns = {name: table.column(i) for i, name in enumerate(table.schema.names)}
     rows, spaces = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
     for attribute in encoder.attributes:
         values = _resolve(columns, attribute.attribute, n)
         if values is None or len(values) == values.null_count:
             continue
-        present, values = _present(values)
-        found = _spaces(attribute, values, now)
+        present, found = _encoded(attribute, values, now)
         rows.append(np.repeat(present, np.diff(found.starts)))
         spaces.append(found.items)
     return _by_row(np.concatenate(rows), np.concatenate(spaces), n)
 
 
-def _whole(column: Any) -> Array:
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-    if isinstance(column, pa.DictionaryArray):
-        values = _whole(column.dictionary)
-        return pa.DictionaryArray.from_arrays(column.indices, values)
-    kind = _without_views(column.type)
-    return column if kind == column.type else column.cast(kind)
+def objects(rows: Any) -> list[Any]:
+    """The rows of a table or batch, or the values of a column, as Python has them."""
+    if not isinstance(rows, pa.Table | pa.RecordBatch):
+        return _python(rows)
+    columns = [_python(column) for column in rows.columns]
+    names = rows.schema.names
+    values = zip(*columns, strict=True) if columns else [()] * rows.num_rows
+    return [dict(zip(names, row, strict=True)) for row in values]
 
 
-def _without_views(kind: pa.DataType) -> pa.DataType:
-    """The type with strings as Arrow's functions take them; Polars has them as views."""
-    if pa.types.is_string_view(kind):
-        return pa.large_string()
-    if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(_without_views(field.type)) for field in kind])
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
-        make = pa.list_ if pa.types.is_list(kind) else pa.large_list
-        return make(kind.value_field.with_type(_without_views(kind.value_type)))
-    return kind
-
-
-def _present(values: Array) -> tuple[Longs, Array]:
-    """The rows that have a value, and those values."""
-    if values.null_count == 0:
-        return np.arange(len(values)), values
-    valid = values.is_valid().to_numpy(zero_copy_only=False)
-    return np.flatnonzero(valid), values.drop_null()
+def _encoded(encoder: AttributeEncoder, values: Array, now: int) -> tuple[Longs, Ragged]:
+    """The rows that have a value, and their spaces."""
+    try:
+        present, kept = _present(values)
+        return present, _spaces(encoder, kept, now)
+    except _NOT_BY_COLUMN:
+        return np.arange(len(values)), _each(encoder, _tidied(values), now)
 
 
 def _by_row(rows: NDArray[Any], spaces: NDArray[Any], n_rows: int) -> EventBatch:
@@ -75,101 +63,226 @@ def _by_row(rows: NDArray[Any], spaces: NDArray[Any], n_rows: int) -> EventBatch
     return EventBatch(starts, spaces[np.argsort(short, kind="stable")])
 
 
-def _resolve(columns: dict[str, Array], attribute: Attribute, n_rows: int) -> Array | None:
-    """The column at the end of the path; None where no row can have it."""
-    steps = attribute.steps
-    first = steps[0].text if steps and isinstance(steps[0], Digits) else steps[0] if steps else None
-    try:
-        if isinstance(first, str):
-            column = columns.get(first)
-            return None if column is None else _walk(column, steps[1:])
-    except _NotByColumnError:
-        pass
-    return _by_rows(columns, attribute, n_rows)
-
-
 class _NotByColumnError(Exception):
     """The path needs whole objects: `[*]` over fields, or followed by more than names."""
 
 
+# Arrow lacks many functions for its rarer types; then Python looks at each row
+_NOT_BY_COLUMN = (_NotByColumnError, pa.ArrowException, UnicodeError)
+
+
+def _resolve(columns: dict[str, Array], attribute: Attribute, n_rows: int) -> Array | None:
+    """The column at the end of the path; None where no row can have it."""
+    steps = attribute.steps
+    first = steps[0].text if steps and isinstance(steps[0], Digits) else steps[0] if steps else None
+    if not isinstance(first, str):
+        return _by_rows(columns, attribute, n_rows)
+    column = columns.get(first)
+    if column is None:
+        return None
+    try:
+        return _walk(_whole(column), steps[1:])
+    except _NOT_BY_COLUMN:
+        return _by_rows({first: column}, attribute, n_rows)
+
+
+def _whole(column: Any) -> Array:
+    if isinstance(column, pa.ChunkedArray):
+        return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    return column
+
+
+def _plain(values: Array) -> Array:
+    """The same values in a type that Arrow's functions take, as far as the outermost goes."""
+    kind = values.type
+    if isinstance(kind, pa.BaseExtensionType):
+        return _stored(values)
+    if pa.types.is_dictionary(kind):
+        return _plain_dictionary(values)
+    if pa.types.is_run_end_encoded(kind):
+        return _plain(pc.run_end_decode(values))
+    if pa.types.is_union(kind):
+        raise _NotByColumnError
+    if pa.types.is_timestamp(kind):
+        return _in_utc(values)
+    plain = _plain_kind(kind)
+    return values if plain is kind else values.cast(plain)
+
+
+def _plain_kind(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_string_view(kind):
+        return pa.large_string()
+    if pa.types.is_binary_view(kind):
+        return pa.large_binary()
+    if pa.types.is_float16(kind):
+        return pa.float32()
+    if pa.types.is_decimal(kind) and kind.bit_width < 128:
+        return pa.decimal128(kind.precision, kind.scale)
+    return kind
+
+
+def _stored(values: Array) -> Array:
+    """What an array of an extension type consists of, where that is also what Python gets."""
+    kind = values.type
+    scalars = getattr(kind, "__arrow_ext_scalar_class__", lambda: pa.ExtensionScalar)()
+    if scalars.__module__ != pa.ExtensionScalar.__module__:  # it has code of its own
+        raise _NotByColumnError
+    stored = values.storage
+    if kind.extension_name == "arrow.bool8":
+        return stored.cast(pa.bool_())
+    return _plain(stored)
+
+
+def _plain_dictionary(values: Array) -> Array:
+    distinct = _plain(values.dictionary)
+    nested = pa.types.is_nested(distinct.type) or pa.types.is_dictionary(distinct.type)
+    if nested or distinct.null_count or len(distinct) > len(values):
+        return distinct.take(values.indices)
+    return pa.DictionaryArray.from_arrays(values.indices, distinct)
+
+
+def _in_utc(values: Array) -> Array:
+    """Timestamps without a zone, which is UTC, and no finer than Python's."""
+    unit = values.type.unit
+    values = values.cast(pa.timestamp(unit))
+    if unit != "ns":
+        return values
+    nulls = values.is_null().to_numpy(zero_copy_only=False)
+    cut = values.cast(pa.int64()).fill_null(0).to_numpy() // 1000  # toward the past
+    return pa.array(cut, pa.int64(), mask=nulls).cast(pa.timestamp("us"))
+
+
 def _walk(values: Array, steps: tuple[Step, ...]) -> Array | None:
+    values = _plain(values)
     for i, step in enumerate(steps):
-        if isinstance(values, pa.DictionaryArray):
-            values = values.dictionary_decode()
+        if pa.types.is_dictionary(values.type):
+            return None  # of scalars, which have no parts
         kind = values.type
         name = step.text if isinstance(step, Digits) else step
+        found: Array | None
         if pa.types.is_struct(kind) and isinstance(name, str):
-            if kind.get_field_index(name) < 0:
-                return None
-            values = pc.struct_field(values, name)
+            found = _field(values, name)
         elif pa.types.is_map(kind) and isinstance(name, str):
-            if kind.key_type not in (pa.string(), pa.large_string()):
-                return None  # names are strings
-            values = pc.map_lookup(values, pa.scalar(name, kind.key_type), "last")
+            found = _lookup(values, name)
         elif _is_list(kind) and isinstance(step, Index | Digits):
             at = step.at if isinstance(step, Index) else int(step.text)
-            values = _element(values, at)
+            found = _element(values, at)
         elif _is_list(kind) and isinstance(step, Every):
             return _every(values, steps[i + 1 :])
         elif isinstance(step, Every) and (pa.types.is_struct(kind) or pa.types.is_map(kind)):
             raise _NotByColumnError
         else:
             return None
+        if found is None:
+            return None
+        values = found
     return values
+
+
+def _field(values: Array, name: str) -> Array | None:
+    """One field of each struct, null where the struct is."""
+    at = values.type.get_field_index(name)
+    if at < 0:
+        return None
+    field = _plain(values.field(at))
+    if values.null_count == 0:
+        return field
+    nulls = values.is_null().to_numpy(zero_copy_only=False)
+    return field.take(pa.array(np.arange(len(values)), mask=nulls))
+
+
+def _lookup(values: Array, name: str) -> Array | None:
+    """What each map has under the name, of several the last; null where it has nothing."""
+    starts, lengths, entries = _rows(values)
+    keys = _plain(entries.field(0))
+    if pa.types.is_dictionary(keys.type):
+        keys = keys.dictionary_decode()
+    if not pa.types.is_string(keys.type) and not pa.types.is_large_string(keys.type):
+        return None  # names are strings
+    held = np.flatnonzero(pc.equal(keys, pa.scalar(name, keys.type)).to_numpy(zero_copy_only=False))
+    rows = np.searchsorted(starts + lengths, held, side="right")
+    held, rows = held[rows < len(starts)], rows[rows < len(starts)]
+    inside = starts[rows] <= held  # and not behind a map that is null
+    places = np.full(len(values), -1, np.int64)
+    places[rows[inside]] = held[inside]
+    return _plain(entries.field(1)).take(pa.array(places, mask=places < 0))
 
 
 def _every(values: Array, rest: tuple[Step, ...]) -> Array:
     """A list of what each element has at the end of the path, where it has it."""
-    parents, found = pc.list_parent_indices(values), pc.list_flatten(values)
+    found, counts = _elements(values)
+    parents = np.repeat(np.arange(len(values)), counts)
     for step in rest:
         if not isinstance(step, str) or not pa.types.is_struct(found.type):
             raise _NotByColumnError
         entered = found.is_valid()  # an element that is null has no fields, not null ones
-        parents, found = parents.filter(entered), found.filter(entered)
-        if found.type.get_field_index(step) < 0:
-            parents, found = parents.slice(0, 0), pa.nulls(0)
+        parents, found = parents[entered.to_numpy(zero_copy_only=False)], found.filter(entered)
+        found = _field(found, step)
+        if found is None:
+            parents, found = parents[:0], pa.nulls(0)
             break
-        found = pc.struct_field(found, step)
-    counts = np.bincount(parents.to_numpy(zero_copy_only=False), minlength=len(values))
+    counts = np.bincount(parents, minlength=len(values))
     return pa.LargeListArray.from_arrays(pa.array(starts_of(counts), pa.int64()), found)
 
 
 def _element(values: Array, at: int) -> Array:
     """One element of each list, from the end where `at` is negative; null where there is none."""
-    starts, lengths = _rows(values)
+    starts, lengths, elements = _rows(values)
     position = np.where(at < 0, lengths + at, at)
     inside = (position >= 0) & (position < lengths)
-    taken = pa.array(starts + position, pa.int64(), mask=~inside)
-    return values.values.take(taken)
+    return _plain(elements).take(pa.array(starts + position, pa.int64(), mask=~inside))
 
 
-def _rows(values: Array) -> tuple[Longs, Longs]:
-    """Where each list starts in `values.values`, and how long it is; a null one is empty."""
-    values = _plain_list(values)
-    offsets = values.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
-    lengths = np.diff(offsets)
+def _elements(values: Array) -> tuple[Array, Longs]:
+    """The elements of all lists, one list after the other, and how many each has."""
+    starts, lengths, elements = _rows(values)
+    ends = np.cumsum(lengths)
+    at = np.repeat(starts - ends + lengths, lengths) + np.arange(ends[-1] if len(ends) else 0)
+    return _plain(elements).take(pa.array(at)), lengths
+
+
+def _rows(values: Array) -> tuple[Longs, Longs, Array]:
+    """Where each list starts among the elements, how long it is (a null one is empty), and these.
+
+    Elements that no list of a slice has are left out: they may be many times as many.
+    """
+    kind = values.type
+    if pa.types.is_fixed_size_list(kind):
+        starts = (values.offset + np.arange(len(values))) * kind.list_size
+        lengths = np.full(len(values), kind.list_size)
+    else:
+        starts = values.offsets.to_numpy(zero_copy_only=False).astype(np.int64)
+        if pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind):
+            lengths = values.sizes.to_numpy(zero_copy_only=False).astype(np.int64)
+        else:
+            starts, lengths = starts[:-1], np.diff(starts)
     if values.null_count:
         lengths = np.where(values.is_null().to_numpy(zero_copy_only=False), 0, lengths)
-    return offsets[:-1], lengths
-
-
-def _plain_list(values: Array) -> Array:
-    if pa.types.is_fixed_size_list(values.type):
-        return values.cast(pa.list_(values.type.value_type))
-    return values
+    used = lengths > 0
+    first = int(starts[used].min()) if used.any() else 0
+    last = int((starts + lengths)[used].max()) if used.any() else 0
+    return starts - first, lengths, values.values.slice(first, last - first)
 
 
 def _is_list(kind: pa.DataType) -> bool:
-    known = (pa.types.is_list, pa.types.is_large_list, pa.types.is_fixed_size_list)
-    return any(is_one(kind) for is_one in known)
+    types = pa.types
+    flat = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+    return bool(flat or types.is_list_view(kind) or types.is_large_list_view(kind))
 
 
-def _by_rows(columns: dict[str, Array], attribute: Attribute, n_rows: int) -> Array:
-    """Paths beyond plain steps: the library reads each row as an object."""
-    names = list(columns)
-    lists = [_python(columns[name]) for name in names]
-    rows = zip(*lists, strict=True)
-    events = [dict(zip(names, row, strict=True)) for row in rows] if names else [{}] * n_rows
+def _is_strange(kind: pa.DataType) -> bool:
+    """Whether its values satisfy nothing, whatever they are."""
+    types = pa.types
+    bytes_ = (
+        types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind)
+    )
+    spans = types.is_duration(kind) or types.is_interval(kind) or types.is_time(kind)
+    return bool(bytes_ or spans)
+
+
+def _by_rows(columns: dict[str, Any], attribute: Attribute, n_rows: int) -> Array:
+    """Paths beyond plain steps, and types beyond plain ones: each row is read as an object."""
+    events = objects(pa.table(columns)) if columns else [{}] * n_rows
     return _Objects([attribute.resolve(event) for event in events])
 
 
@@ -198,13 +311,25 @@ def _spaces(encoder: AttributeEncoder, values: Array, now: int) -> Ragged:
     if isinstance(values, _Objects):
         return _each(encoder, values.values, now)
     if _is_list(values.type):
-        return _of_lists(encoder, _plain_list(values), now)
+        return _of_lists(encoder, values, now)
     plain = _only_values(encoder)
     if plain is not None and _is_machine_number(values.type):
         return _of_numbers(plain, values)
     if pa.types.is_nested(values.type):
-        return _each(encoder, [tidy(value) for value in _python(values)], now)
+        return _each(encoder, _tidied(values), now)
     return _of_distinct(encoder, values, now)
+
+
+def _present(values: Array) -> tuple[Longs, Array]:
+    """The rows that have a value, and those values; all of objects, which are seen one by one."""
+    if values.null_count == 0 or isinstance(values, _Objects) or _is_object(values.type):
+        return np.arange(len(values)), values
+    valid = values.is_valid().to_numpy(zero_copy_only=False)
+    return np.flatnonzero(valid), values.drop_null()
+
+
+def _is_object(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_struct(kind) or pa.types.is_map(kind))
 
 
 def _each(encoder: AttributeEncoder, values: list[Any], now: int) -> Ragged:
@@ -218,18 +343,63 @@ def _of_distinct(encoder: AttributeEncoder, values: Array, now: int) -> Ragged:
 
 def _codes(values: Array) -> tuple[NDArray[Any], list[Any]]:
     """The distinct values, and for each row which of them it has, -1 where it is null."""
+    if _is_strange(values.type):
+        return values.is_valid().to_numpy(zero_copy_only=False).astype(np.int64) - 1, [_STRANGE]
     if not isinstance(values, pa.DictionaryArray):
         values = values.dictionary_encode()
     codes = values.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
-    return codes, [tidy(value) for value in _python(values.dictionary)]
+    return codes, _tidied(values.dictionary)
+
+
+def _tidied(values: Array) -> list[Any]:
+    return values.values if isinstance(values, _Objects) else [tidy(one) for one in _python(values)]
 
 
 def _python(values: Array) -> list[Any]:
-    if pa.types.is_timestamp(values.type) and values.type.unit == "ns":
-        values = values.cast(pa.timestamp("us", values.type.tz), safe=False)
+    """The values as Python has them; one that it cannot have is strange, not what it stands in."""
+    if isinstance(values, pa.ChunkedArray):
+        return [value for chunk in values.chunks for value in _python(chunk)]
+    try:
+        values = _plain(values)
+    except _NOT_BY_COLUMN:
+        return _leaves(values)
+    kind = values.type
+    found: list[Any]
+    if _is_list(kind) or pa.types.is_map(kind):
+        starts, lengths, elements = _rows(values)
+        inner = _python(elements)
+        spans = zip(starts.tolist(), lengths.tolist(), strict=True)
+        found = [inner[start : start + length] for start, length in spans]
+        if pa.types.is_map(kind):
+            found = [_object(row) for row in found]
+    elif pa.types.is_struct(kind):
+        names = [field.name for field in kind]
+        if len(set(names)) < len(names):
+            found = [_STRANGE] * len(values)
+        else:
+            columns = [_python(values.field(i)) for i in range(len(names))]
+            rows = zip(*columns, strict=True) if columns else [()] * len(values)
+            found = [dict(zip(names, row, strict=True)) for row in rows]
+    else:
+        return _leaves(values)
+    if values.null_count:
+        valid = values.is_valid().to_pylist()
+        found = [one if there else None for one, there in zip(found, valid, strict=True)]
+    return found
+
+
+def _object(entries: list[dict[str, Any]]) -> Any:
+    """A map as an object, of equal keys the last; strange where a key cannot be a name."""
+    try:
+        return dict(tuple(entry.values()) for entry in entries)
+    except TypeError:
+        return _STRANGE
+
+
+def _leaves(values: Array) -> list[Any]:
     try:
         found: list[Any] = values.to_pylist(maps_as_pydicts="lossy")
-    except (OverflowError, ValueError):  # Python's calendar ends before Arrow's
+    except Exception:  # Python's calendar ends before Arrow's; extension types run foreign code
         return [_scalar(one) for one in values]
     return found
 
@@ -237,7 +407,7 @@ def _python(values: Array) -> list[Any]:
 def _scalar(one: Any) -> Any:
     try:
         return one.as_py(maps_as_pydicts="lossy")
-    except (OverflowError, ValueError):
+    except Exception:
         return _STRANGE
 
 
@@ -277,14 +447,11 @@ def _cells(spaces: ValueSpaces, numbers: NDArray[Any], whole: bool) -> NDArray[A
 
 def _of_lists(encoder: AttributeEncoder, values: Array, now: int) -> Ragged:
     """Lists: those with the same elements, in any order, are looked at once."""
-    starts, lengths = _rows(values)
-    whole = Ragged(starts_of(lengths), np.empty(0, np.int32))
-    at = np.repeat(starts - whole.starts[:-1], lengths) + np.arange(whole.starts[-1])
-    elements = values.values.take(pa.array(at))
+    elements, lengths = _elements(values)
     if pa.types.is_nested(elements.type):
-        return _each(encoder, [tidy(value) for value in _python(values)], now)
+        return _each(encoder, _tidied(values), now)
     codes, distinct = _codes(elements)
-    bags = Ragged(whole.starts, codes.astype(np.int32))
+    bags = Ragged(starts_of(lengths), codes.astype(np.int32))
     same, firsts = _alike(bags)
     rows = []
     for row in firsts:

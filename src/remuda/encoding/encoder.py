@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
+from sys import getsizeof
 from typing import Any
 
 import numpy as np
@@ -20,12 +21,14 @@ from remuda.encoding.sets import SetIndex
 from remuda.encoding.spaces import ValueSpaces, VersionSpaces
 from remuda.encoding.table import EventBatch
 from remuda.model.attributes import Attribute, Digits
-from remuda.model.calendars import Extract
 from remuda.model.conditions import Contains, Like, Matches, Related, Suffix, Version
-from remuda.model.operations import DateTime, Operation
+from remuda.model.operations import Operation
 from remuda.model.patterns import PatternSet, literal_regex
 
-_REMEMBERED = 1 << 16  # values an attribute; beyond that its memory starts anew
+_REMEMBERED = 1 << 26  # bytes of values and their spaces; beyond that the memory starts anew
+_ENTRY = 200  # bytes of a value that is remembered, beside those of the value and its spaces
+_LARGE = 1 << 14  # bytes of a value that is looked at anew each time
+_LONG = 256  # elements of a list that is
 _SCALARS = frozenset({str, int, float, bool, Decimal, datetime, date, type(None)})
 
 
@@ -43,10 +46,7 @@ class ChainEncoder:
 
     @property
     def needs_clock(self) -> bool:
-        return any(
-            isinstance(operation, DateTime) and operation.extract is Extract.DIFF_WITH_EPOCH
-            for operation in self.operations
-        )
+        return any(operation.reads_clock for operation in self.operations)
 
     def spaces(self, raw: Any, now: int) -> list[int]:
         """The spaces of a present raw value on these dimensions."""
@@ -71,13 +71,37 @@ class ChainEncoder:
 
 
 @dataclass(slots=True)
+class Memory:
+    """The values that an encoder has seen, of all attributes, within a bound of bytes."""
+
+    taken: int = 0
+    seen: list[dict[Any, list[int]]] = field(default_factory=list)
+
+    def keep(self, seen: dict[Any, list[int]], key: Any, raw: Any, spaces: list[int]) -> None:
+        """Remember the spaces of a value among those of its attribute."""
+        size = getsizeof(key) + (sum(map(getsizeof, raw)) if type(raw) is list else 0)
+        if size > _LARGE:
+            return
+        self.taken += _ENTRY + size + getsizeof(spaces)
+        if self.taken > _REMEMBERED:
+            for one in self.seen:
+                one.clear()
+            self.taken = 0
+        seen[key] = spaces
+
+
+@dataclass(slots=True)
 class AttributeEncoder:
     """All dimensions of one attribute."""
 
     attribute: Attribute
+    memory: Memory
     timeless: list[ChainEncoder] = field(default_factory=list)
     clocked: list[ChainEncoder] = field(default_factory=list)
-    _memory: dict[Any, list[int]] = field(default_factory=dict)
+    _seen: dict[Any, list[int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.memory.seen.append(self._seen)
 
     def spaces(self, raw: Any, now: int) -> list[int]:
         """The spaces of a present raw value."""
@@ -89,20 +113,23 @@ class AttributeEncoder:
         key: Any
         if kind is str or kind is int:
             key = raw
-        elif kind is list and _SCALARS.issuperset(kinds := tuple(map(type, raw))):
+        elif (
+            kind is list
+            and len(raw) <= _LONG
+            and _SCALARS.issuperset(kinds := tuple(map(type, raw)))
+        ):
             key = (list, *kinds, *raw)  # 1, 1.0 and True are three; [1.0] is another
         elif kind in _SCALARS:
             key = kind, raw
-        else:  # what may equal another thing, as (1, True) does (1, 1)
+        else:  # what is long, or may equal another thing, as (1, True) does (1, 1)
             return _along(self.timeless, raw, now)
         try:
-            found = self._memory.get(key)
+            found = self._seen.get(key)
         except TypeError:  # a signalling NaN
             return _along(self.timeless, raw, now)
         if found is None:
-            if len(self._memory) >= _REMEMBERED:
-                self._memory.clear()
-            found = self._memory[key] = _along(self.timeless, raw, now)
+            found = _along(self.timeless, raw, now)
+            self.memory.keep(self._seen, key, raw, found)
         return found
 
 
@@ -122,11 +149,12 @@ class Encoder:
             chain = chains.setdefault(key, ChainEncoder(dimension.operations))
             _enter(chain, dimension, spaces, start)
         self.attributes: list[AttributeEncoder] = []
+        memory = Memory()
         by_attribute: dict[Attribute, AttributeEncoder] = {}
         for (attribute, _), chain in chains.items():
             encoder = by_attribute.get(attribute)
             if encoder is None:
-                encoder = by_attribute[attribute] = AttributeEncoder(attribute)
+                encoder = by_attribute[attribute] = AttributeEncoder(attribute, memory)
                 self.attributes.append(encoder)
             (encoder.clocked if chain.needs_clock else encoder.timeless).append(chain)
         self._by_name: dict[str, list[AttributeEncoder]] = {}  # of the field that a path enters

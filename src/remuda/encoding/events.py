@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from remuda.encoding import arrow
 from remuda.encoding.encoder import Encoder
+from remuda.encoding.frames import table_of
 from remuda.encoding.table import EventBatch
 from remuda.errors import ParseError
 from remuda.language import json
@@ -65,8 +66,7 @@ class Portion:
         """The events as Python objects."""
         if isinstance(self.events, list):
             return self.events
-        found: list[Any] = self.events.to_pylist(maps_as_pydicts="lossy")
-        return found
+        return arrow.objects(self.events)
 
 
 def _some(rows: Rows, start: int, n: int) -> Rows:
@@ -123,7 +123,7 @@ class Source:
             if not hasattr(events, "__arrow_c_stream__"):
                 return self._whole(pa.record_batch(events))
             if hasattr(events, "__len__"):  # all of it is there
-                return self._whole(pa.table(events))
+                return self._whole(table_of(events))
             return _of_batches(pa.RecordBatchReader.from_stream(events))
         except pa.ArrowInvalid as error:
             raise TypeError(f"events are rows with columns, not {type(events)}: {error}") from None
@@ -207,7 +207,7 @@ def in_column(given: Rows, column: Array, fields: Callable[[], frozenset[str] | 
     is_map = pa.types.is_map(kind)
     wide = wanted is None or (is_map and len(wanted) * len(column) > _WIDE)
     if wide and (column.null_count or is_map):
-        return Portion(column.to_pylist(maps_as_pydicts="lossy"), given, errors)
+        return Portion(arrow.objects(column), given, errors)
     if is_map:
         return Portion(_columns(column, wanted or frozenset()), given, errors)
     return Portion(pa.RecordBatch.from_struct_array(column), given, errors)

@@ -22,9 +22,12 @@ from remuda.model.conditions import (
     Condition,
     Contains,
     Exists,
+    In,
     Like,
     Matches,
     Missing,
+    Prefix,
+    Range,
     Related,
     Suffix,
     Version,
@@ -70,7 +73,7 @@ def view_of(condition: Condition) -> View:
             return View.PATTERN
         case Related():
             return View.SET
-        case _:
+        case In() | Range() | Prefix() | Exists() | Missing():
             return View.VALUE
 
 

@@ -7,9 +7,12 @@ its index is called when it is read.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import copy
+from typing import NamedTuple
 
 import msgspec
 
+from remuda.engine.aside import SetAside, id_of, on_any_stack, set_aside
 from remuda.errors import DuplicateCriterion, InvalidCriterion
 from remuda.index.index import Index
 from remuda.language.criterion import Criterion
@@ -85,11 +88,6 @@ def documents(criteria: Iterable[Criterion]) -> list[msgspec.Raw]:
     return [msgspec.Raw(one.document()) for one in criteria]
 
 
-def criteria(found: Iterable[msgspec.Raw]) -> list[Criterion]:
-    """The criteria in JSON texts."""
-    return [Criterion.from_json(bytes(one)) for one in found]
-
-
 def criteria_in(text: str | bytes) -> list[Criterion]:
     """The criteria in the text of a JSON array."""
     try:
@@ -105,27 +103,73 @@ def criteria_in(text: str | bytes) -> list[Criterion]:
     return read
 
 
+class _Logged(NamedTuple):
+    """A criterion as it was in the log."""
+
+    criterion: Criterion
+    document: bytes
+    position: int
+
+
 class Pending:
-    """Changes of one index that wait to be made together: one by one they would be slow."""
+    """Changes of one index that are made together in the end: one by one they would be slow.
+
+    A criterion that cannot be read or planned is set aside, and nothing else has its id then.
+    """
 
     def __init__(self, index: Index) -> None:
         self.index = index
-        self._put: dict[str, Criterion] = {}
+        self._put: dict[str, _Logged] = {}
         self._gone: set[str] = set()
+        self._bad: list[SetAside] = []
 
-    def put(self, criteria: Sequence[Criterion]) -> None:
-        if not self._gone.isdisjoint(one.id for one in criteria):
-            self.flush()  # what was deleted and comes again comes last
-        self._put.update((one.id, one) for one in criteria)
+    @property
+    def set_aside(self) -> list[SetAside]:
+        """What could not be put, less what came again or was deleted later."""
+        return [one for one in self._bad if one.id is None or one.id not in self.index]
+
+    def put(self, documents: Iterable[msgspec.Raw], position: int) -> None:
+        for one in documents:
+            document = bytes(one)
+            try:
+                criterion = on_any_stack(Criterion.from_json, document)
+            except Exception as error:
+                name = id_of(document)
+                self.delete([name] if name is not None else [])
+                self._bad.append(set_aside(error, document, position, name))
+            else:
+                self._put[criterion.id] = _Logged(criterion, document, position)
 
     def delete(self, ids: Iterable[str]) -> None:
-        for one in ids:
+        gone = set(ids)
+        self._bad = [one for one in self._bad if one.id not in gone]
+        for one in gone:
             self._put.pop(one, None)
             if one in self.index:
                 self._gone.add(one)
 
     def flush(self) -> None:
         """Make the changes."""
-        self.index.update(self._put.values())
-        self.index.remove(*self._gone)
-        self._put, self._gone = {}, set()
+        self.index.remove(*self._gone)  # first: what was deleted and comes again comes last
+        self._make(list(self._put.values()))
+
+    def _make(self, some: Sequence[_Logged]) -> None:
+        """Put some criteria; where that fails, one half and then the other, down to the one."""
+        trial = copy(self.index)
+        try:
+            trial.update([one.criterion for one in some])
+            len(trial.parts)  # those that would wait in the tail are planned, too
+        except Exception as error:
+            if len(some) == 1:
+                self._refuse(some[0], error)
+            else:
+                self._make(some[: len(some) // 2])
+                self._make(some[len(some) // 2 :])
+        else:
+            self.index = trial
+
+    def _refuse(self, one: _Logged, error: Exception) -> None:
+        name = one.criterion.id
+        if name in self.index:  # what it was to replace must not answer in its place
+            self.index.remove(name)
+        self._bad.append(set_aside(error, one.document, one.position, name))

@@ -5,13 +5,18 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import nullcontext
+from copy import copy
+from dataclasses import replace
+from functools import partial
 from os import PathLike
 from types import TracebackType
 from typing import Any, TypeVar
 
 from msgspec import Raw
 
+from remuda.engine import aside
+from remuda.engine.aside import SetAside, described, readable, warn
 from remuda.engine.changes import (
     Change,
     Delete,
@@ -35,10 +40,12 @@ from remuda.errors import (
     StorageError,
 )
 from remuda.index.files import local
+from remuda.index.forking import in_child
 from remuda.index.index import Index
-from remuda.index.matches import Match
+from remuda.index.matches import Match, Matches
 from remuda.index.nearest import Near
 from remuda.index.question import Now, Question, Tags, Weights
+from remuda.index.trial import try_out
 from remuda.language import json
 from remuda.language.criterion import Criterion
 from remuda.model.explanations import Explanation
@@ -76,12 +83,11 @@ class Engine:
         self._new_index()  # the matcher and the attributes are looked at now, not with the first
         self._slots: dict[str, Slot] = {}  # never changed, only followed by another
         self._next_index, self._log_limit = 1, log_limit
-        self._naming = threading.Lock()  # taken before any slot's lock
-        self._checkpointing = threading.Lock()
-        self._background: threading.Thread | None = None
+        self._alone()
         self._store: Store | None = None
         self._home: Home | None = None  # only where it is read and not written
         self._published: Names | None = None
+        self._unread: list[SetAside] = []
         if path is None:
             if read_only:
                 raise ValueError("an engine in memory cannot be read-only: give a path")
@@ -91,6 +97,7 @@ class Engine:
         else:
             self._store = Store(local(path))
             self._slots, self._next_index = self._store.slots, self._store.next_index
+        in_child(self, Engine._fork)
 
     def __len__(self) -> int:
         return len(self._slots)
@@ -126,9 +133,41 @@ class Engine:
             change = Delete(slot.number, gone)
             done = self._change(name, slot, change, gone, _all_there, _remove)
 
+    def enable(self, name: str, *ids: str) -> None:
+        """Switch criteria on, all or none; CriterionNotFound if there is no such one."""
+        self._switch(name, ids, enabled=True)
+
+    def disable(self, name: str, *ids: str) -> None:
+        """Switch criteria off, all or none: they stay, and hold for no event."""
+        self._switch(name, ids, enabled=False)
+
+    def get(self, name: str, id: str) -> Criterion:
+        """One criterion; CriterionNotFound if there is no such one."""
+        return self._slot(name).index[id]
+
+    def index(self, name: str) -> Index:
+        """The index as it is at this moment; what is done to it does not reach the engine."""
+        return copy(self._slot(name).index)
+
+    def stats(self, name: str) -> dict[str, Any]:
+        """The sizes of an index."""
+        return self._slot(name).index.stats()
+
     def search(self, name: str, event: Any, *, tags: Tags = None, now: Now = None) -> list[str]:
         """The ids of the criteria that the event satisfies, in insertion order."""
         return self._slot(name).index.match(event, tags=tags, now=now)
+
+    def match_many(
+        self,
+        name: str,
+        events: Any,
+        *,
+        tags: Tags = None,
+        now: Now = None,
+        threads: int | None = None,
+    ) -> Matches:
+        """The same for many events, in any form and on all cores, as `Index.match_many` does."""
+        return self._slot(name).index.match_many(events, tags=tags, now=now, threads=threads)
 
     def top(
         self,
@@ -158,7 +197,7 @@ class Engine:
         question = Question.of(now, tags)
         return [
             criterion.id
-            for criterion in self._slot(name).index
+            for criterion in self._criteria(name)
             if question.admits(criterion) and criterion.holds(event, now=question.now)
         ]
 
@@ -168,28 +207,28 @@ class Engine:
         Nothing changes if there is no index `new`; there need be none called `old`.
         """
         self._check_writable()
-        with self._naming, ExitStack() as locks:
+        with self._naming:
             slot = self._slot(new)
             if old == new:
                 return
-            for one in (slot, self._slots.get(old)):
-                if one is not None:
-                    locks.enter_context(one.lock)
-            with self._logged(encode(Replace(old, new))) as position:
-                others = {name: one for name, one in self._slots.items() if name != new}
-                self._slots = others | {old: slot}
+            gone = self._slots.get(old)
+            others = {name: one for name, one in self._slots.items() if name != new}
+            with slot.lock, gone.lock if gone is not None else nullcontext():
+                renamed = others | {old: slot}
+                position = self._logged(encode(Replace(old, new)), partial(self._name, renamed))
         self._settle(position)
 
     def drop(self, name: str) -> None:
         """Remove an index with all its criteria."""
         self._check_writable()
-        with self._naming, self._slot(name).lock, self._logged(encode(Drop(name))) as position:
-            self._slots = {other: one for other, one in self._slots.items() if other != name}
+        with self._naming, self._slot(name).lock:
+            others = {other: one for other, one in self._slots.items() if other != name}
+            position = self._logged(encode(Drop(name)), partial(self._name, others))
         self._settle(position)
 
     def export(self, name: str, *, mustang: bool = False) -> str:
         """The criteria as a JSON array; with `mustang`, refuse what Mustang lacks."""
-        written = [one.to_json(mustang=mustang) for one in self._slot(name).index]
+        written = [one.to_json(mustang=mustang) for one in self._criteria(name)]
         return json.encode(written).decode()
 
     def load(self, name: str, text: str | bytes) -> None:
@@ -246,11 +285,22 @@ class Engine:
             if store.current():
                 return
             store.log.rotate()
-            saved = [slot for slot in self._slots.values() if store.save(slot)]
+            saved, failures = store.save(self._slots)
             with self._naming:
                 slots, position, next_index = self._slots, store.log.end, self._next_index
-            store.publish(slots, position, next_index)
+            store.publish(slots, position, next_index, complete=not failures)
             store.clean(saved)
+        if failures:
+            raise failures[0]
+
+    def set_aside(self) -> list[SetAside]:
+        """What could not be applied when the engine was opened, or not be read since, and why.
+
+        It stands in set-aside.jsonl in the engine's directory, until that file is removed.
+        """
+        home = self._store.home if self._store is not None else self._home
+        written = aside.read(home.set_aside) if home is not None else []
+        return written + [one for one in self._unread if one not in written]
 
     def refresh(self) -> bool:
         """Take over what the writer's checkpoints have published since; whether there was any."""
@@ -274,15 +324,16 @@ class Engine:
     def close(self) -> None:
         """Save what has changed and let another process write; without it nothing is lost."""
         store = self._store
-        if store is None or store.log.closed:
+        if store is None:
             return
-        if self._background is not None:
+        if self._background is not None and self._background.is_alive():
             self._background.join()
         try:
             if not store.log.failed:
                 self.checkpoint()
         finally:
-            store.close()
+            with self._checkpointing:  # another thread's must not go on when others may write
+                store.close()
 
     def __enter__(self) -> Engine:
         return self
@@ -301,6 +352,21 @@ class Engine:
             raise IndexNotFound(name)
         return slot
 
+    def _criteria(self, name: str) -> Sequence[Criterion]:
+        """The criteria of an index; one that cannot be read does not hide the others."""
+        index = self._slot(name).index
+        try:
+            return list(index)
+        except Exception:
+            found, unread = readable(index, name)
+        new = [one for one in unread if one not in self._unread]
+        self._unread = self._unread + new
+        if self._store is not None and not self._store.log.closed:
+            self._store.set_aside(new)
+        else:
+            warn(new)
+        return found
+
     def _new_index(self, criteria: Iterable[Criterion] = ()) -> Index:
         return Index.build(criteria, matcher=self._matcher, scalars=self._scalars)
 
@@ -312,8 +378,11 @@ class Engine:
             self._store.log.check()
 
     def _texts(self, criteria: Iterable[Criterion]) -> list[Raw]:
-        """The criteria as the log has them."""
-        return documents(criteria) if self._store is not None else []
+        """The criteria as the log has them; what is in the log must not fail."""
+        if self._store is None:
+            return []
+        try_out(criteria)
+        return documents(criteria)
 
     def _put(
         self,
@@ -342,10 +411,10 @@ class Engine:
             if name in self._slots:
                 return False
             since = self._store.log.end if self._store is not None else 0
-            slot = Slot(index, self._next_index, since=since, changed=True)
-            with self._logged(encode(Put(slot.number, texts, made))) as position:
-                self._next_index += 1
-                self._slots = self._slots | {name: slot}
+            slot = Slot(index, self._next_index, since=since, n_changes=1)
+            slots = self._slots | {name: slot}
+            body = encode(Put(slot.number, texts, made))
+            position = self._logged(body, partial(self._name, slots))
         self._settle(position)
         return True
 
@@ -363,27 +432,69 @@ class Engine:
         with slot.lock:
             if self._slots.get(name) is not slot:
                 return False
-            if self._store is None:
-                apply(slot.index, given)
-                return True
-            check(slot.index, given)  # what is in the log must not fail
-            with self._logged(body) as position:
-                slot.changed = True
-                apply(slot.index, given)
+            if self._store is not None:
+                check(slot.index, given)  # what is in the log must not fail
+            slot.n_changes += 1
+            position = self._logged(body, partial(apply, slot.index, given))
         self._settle(position)
         return True
 
-    @contextmanager
-    def _logged(self, body: bytes) -> Iterator[int]:
-        """Log a change, which is made inside; what stops it there (Ctrl-C) ends the writing."""
+    def _switch(self, name: str, ids: Sequence[str], *, enabled: bool) -> None:
+        """Update the criteria as they are while no other change is made."""
+        self._check_writable()
+        done = False
+        while not done:
+            slot = self._slot(name)
+            with slot.lock:
+                done = self._slots.get(name) is slot
+                if done:
+                    there = [slot.index[one] for one in dict.fromkeys(ids)]
+                    switched = [replace(criterion, enabled=enabled) for criterion in there]
+                    body = encode(Put(slot.number, self._texts(switched)))
+                    slot.n_changes += 1
+                    position = self._logged(body, partial(slot.index.update, switched))
+        self._settle(position)
+
+    def _logged(self, body: bytes, make: Callable[[], None]) -> int:
+        """Log a change, then make it; the position behind it.
+
+        What stops it between the two, such as Ctrl-C, ends the writing. That is noted without a
+        call, into which another Ctrl-C could fall.
+        """
         if self._store is None:
-            yield 0
-            return
+            make()
+            return 0
+        log, position = self._store.log, 0
         try:
-            yield self._store.log.append(body)
-        except BaseException as error:
-            self._store.log.fail(error)
+            position = log.append(body)
+            make()
+        except StorageError as error:
+            if position:  # else nothing is in the log
+                log.cut_by = error.__class__
             raise
+        except BaseException as error:
+            log.cut_by = error.__class__
+            raise
+        return position
+
+    def _name(self, slots: dict[str, Slot]) -> None:
+        """Let the slots have these names."""
+        self._next_index = max([self._next_index, *(one.number + 1 for one in slots.values())])
+        self._slots = slots
+
+    def _alone(self) -> None:
+        """No other thread changes anything, or makes a checkpoint."""
+        self._naming = threading.Lock()  # taken before any slot's lock
+        self._checkpointing = threading.Lock()
+        self._background: threading.Thread | None = None
+
+    def _fork(self) -> None:
+        """Go on in a process that was forked from the one which opened the engine."""
+        self._alone()
+        for slot in self._slots.values():
+            slot.lock = threading.Lock()
+        if self._store is not None:
+            self._store.abandon()
 
     def _settle(self, position: int) -> None:
         """Wait until the log is durable up to the position; see to it that it stays short."""
@@ -400,8 +511,8 @@ class Engine:
         """Make a checkpoint; where it fails, the log has everything, and the next may do better."""
         try:
             self.checkpoint()
-        except StorageError as error:
-            _logger.warning("a checkpoint failed, and the log grows on: %s", error)
+        except Exception as error:
+            _logger.warning("a checkpoint failed, and the log grows on: %s", described(error))
 
     def _read(self, home: Home, names: Names) -> dict[str, Slot]:
         """The published indexes; those that we have are kept."""

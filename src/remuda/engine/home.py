@@ -2,6 +2,7 @@
 
 path/NAMES             the index of each name, its saved version, and where the log goes on from it
 path/LOCK              the writer's lock
+path/set-aside.jsonl   what could not be applied, if anything; its reader may remove it
 path/log/              the changes since
 path/indexes/NUMBER/   one saved index each
 """
@@ -62,6 +63,10 @@ class Home:
     @property
     def log(self) -> Path:
         return self.path / "log"
+
+    @property
+    def set_aside(self) -> Path:
+        return self.path / "set-aside.jsonl"
 
     @property
     def indexes(self) -> Path:

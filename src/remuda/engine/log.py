@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from remuda.errors import StorageError
-from remuda.index.files import place, sync
+from remuda.index.files import make_directory
 
 FORMAT = 1
 _MARK = b"\xff\xfeRM"  # 0xff is in no UTF-8, so no body contains it
@@ -31,6 +31,10 @@ _CHECK = struct.Struct("<I")  # the head's own checksum
 _OVERHEAD = _HEAD.size + _CHECK.size
 _PREFACE = re.compile(rb"remuda log (\d+)\n")
 _CLOSED = "the engine is closed; open it again to change it"
+_FORKED = (
+    "process {} opened the engine, and this is a fork of it: searches go on here, changes there; "
+    "open it again here with read_only, or once it is closed there"
+)
 
 
 class Log:
@@ -40,11 +44,13 @@ class Log:
         """Go on at `end`, which `replay` found; what is behind it is cut off."""
         self.directory = directory
         self.end = self.base = end
+        self.cut_by: type[BaseException] | None = None  # what stopped a change halfway
+        self.closed = False
         self._durable = end
         self._failure: StorageError | None = None
-        self._turn = threading.Condition()
-        self._syncing = False
-        self.closed = False
+        # Plain locks and no Condition: Ctrl-C may fall into the latter's Python code, and then
+        # the lock is held for ever, or is another's that is let go.
+        self._syncing, self._appending = threading.Lock(), threading.Lock()  # taken in this order
         try:
             self._file = self._open()
         except OSError as error:
@@ -63,57 +69,50 @@ class Log:
     def append(self, body: bytes) -> int:
         """Write a record; the position behind it, for `wait`."""
         checksum = zlib.crc32(body)
-        with self._turn:
+        with self._appending:
             self.check()
             head = _HEAD.pack(_MARK, len(body), self._durable, checksum)
             try:
                 self._write([head, _CHECK.pack(zlib.crc32(head)), body])
             except OSError as error:
-                raise self.fail(error) from None
-            except BaseException as error:  # such as Ctrl-C: half a record may be there
-                self.fail(error)
-                raise
+                why = error.strerror or str(error)
+                reason = f"nothing was changed ({why}); try again when there is room"
+                raise StorageError(str(self.path), reason) from None
             return self.end
 
     def wait(self, position: int) -> None:
         """Return when all before the position is durable; one thread syncs for all who wait."""
-        with self._turn:
-            while self._durable < position:
-                self.check()
-                if not self._syncing:
-                    break
-                self._turn.wait()
-            else:
+        with self._syncing:  # who comes next finds that the one before has synced for it, too
+            if self._durable >= position:
                 return
-            self._syncing = True
+            self.check()
             goal = self.end
-        try:
-            _flush(self._file)
-        except OSError as error:
-            raise self.fail(error) from None
-        else:
-            self._durable = goal  # all who wait look only after the next lines
-        finally:
-            with self._turn:
-                self._syncing = False
-                self._turn.notify_all()
+            try:
+                _flush(self._file)
+            except OSError as error:
+                raise self._fail(error) from None
+            self._durable = goal
 
     def rotate(self) -> None:
-        """Begin a new file."""
-        with self._turn:
-            while self._syncing:
-                self._turn.wait()
+        """Begin a new file; where there is no room for one, the old file is written on."""
+        with self._syncing, self._appending:
             self.check()
-            old = self._file
+            path = _path(self.directory, self.end)
             try:
-                _flush(old)
-                self._durable = self.end
-                self._file = _create(_path(self.directory, self.end))
+                os.ftruncate(self._file, self.size)  # a record that was cut short may lie there
+                _flush(self._file)
             except OSError as error:
-                raise self.fail(error) from None
-            os.close(old)
-            self.base, self.end = self.end, self.end + os.fstat(self._file).st_size
+                raise self._fail(error) from None
             self._durable = self.end
+            try:
+                self._go_on_in(_create(path))
+            except OSError as error:
+                if path.exists():  # two files would go on from here
+                    raise self._fail(error) from None
+                raise _storage(path, error) from None
+            except BaseException as error:
+                self.cut_by = error.__class__
+                raise
 
     def forget(self, before: int) -> None:
         """Remove the files that end at or before the position."""
@@ -125,35 +124,47 @@ class Log:
     @property
     def failed(self) -> bool:
         """Whether something ended the writing."""
-        return self._failure is not None
+        return self._failure is not None or self.cut_by is not None
 
     def check(self) -> None:
         """Raise what ended the writing, if anything did."""
         if self._failure is not None:
             raise StorageError(self._failure.path, self._failure.reason)
-
-    def fail(self, error: BaseException) -> StorageError:
-        """End all writing: what is in the log and what is in memory may no longer agree."""
-        if self._failure is None:
-            why = getattr(error, "strerror", None) or str(error) or type(error).__name__
-            reason = f"a change was cut short ({why}); searches go on, changes after reopening"
-            self._failure = StorageError(str(self.path), reason)
-        return self._failure
+        if self.cut_by is not None:
+            raise self._fail(self.cut_by.__name__)
 
     def close(self) -> None:
         """Refuse all further records."""
-        with self._turn:
-            while self._syncing:
-                self._turn.wait()
-            if not self.closed:
-                os.close(self._file)
+        with self._syncing, self._appending:
+            self._end(_CLOSED)
+
+    def abandon(self, process: int) -> None:
+        """Refuse all further records here, in a fork of the process that writes."""
+        self._syncing, self._appending = threading.Lock(), threading.Lock()
+        self._end(_FORKED.format(process))
+
+    def _end(self, reason: str) -> None:
+        self._failure = StorageError(str(self.directory), reason)
+        if not self.closed:
             self.closed = True
-            self._failure = StorageError(str(self.directory), _CLOSED)
+            os.close(self._file)
+
+    def _fail(self, why: OSError | str) -> StorageError:
+        """End all writing: what is in the log and what is in memory may no longer agree."""
+        told = why if isinstance(why, str) else why.strerror or str(why)
+        reason = f"a change was cut short ({told}); searches go on, changes after reopening"
+        self._failure = self._failure or StorageError(str(self.path), reason)
+        return self._failure
+
+    def _go_on_in(self, file: int) -> None:
+        """Append to this file from here on."""
+        old, size = self._file, os.fstat(file).st_size
+        self._file, self.base, self.end = file, self.end, self.end + size
+        self._durable = self.end
+        os.close(old)
 
     def _open(self) -> int:
-        if not self.directory.is_dir():
-            self.directory.mkdir()
-            sync(self.directory.parent)
+        make_directory(self.directory)
         for stray in self.directory.glob(".*.log"):
             stray.unlink()
         bases = _bases(self.directory)
@@ -168,15 +179,20 @@ class Log:
         return file
 
     def _write(self, blocks: list[bytes]) -> None:
-        """Write at the end; one call to the system unless it takes less than was given."""
-        pieces = [memoryview(one) for one in blocks]
+        """Write at the end; one call to the system unless it takes less than was given.
+
+        The end moves when all is written. What stops before it leaves bytes behind the end, which
+        the next record is written over, or which are cut off when the log is opened again.
+        """
+        pieces, end = [memoryview(one) for one in blocks], self.end
         while pieces:
-            n = os.pwritev(self._file, pieces, self.size)
-            self.end += n
+            n = os.pwritev(self._file, pieces, end - self.base)
+            end += n
             while pieces and n >= len(pieces[0]):
                 n -= len(pieces.pop(0))
             if pieces:
                 pieces[0] = pieces[0][n:]
+        self.end = end
 
 
 def replay(directory: Path, since: int, apply: Callable[[int, memoryview], None]) -> int:
@@ -278,14 +294,20 @@ def _mapped(path: Path) -> memoryview:
 def _create(path: Path) -> int:
     """A new file with its preface, durable under its name."""
     aside = path.with_name(f".{path.name}")
-    file = os.open(aside, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
+    names = os.open(path.parent, os.O_RDONLY)  # first: there may be no descriptor left for it
     try:
-        os.write(file, b"remuda log %d\n" % FORMAT)
-        os.fsync(file)
-        place(aside, path)
-    except BaseException:
-        os.close(file)
-        raise
+        file = os.open(aside, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
+        try:
+            os.write(file, b"remuda log %d\n" % FORMAT)
+            os.fsync(file)
+            aside.rename(path)
+            os.fsync(names)
+        except BaseException:
+            os.close(file)
+            aside.unlink(missing_ok=True)
+            raise
+    finally:
+        os.close(names)
     return file
 
 

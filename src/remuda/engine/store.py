@@ -8,13 +8,18 @@ that each version has reached; only then is what came before removed.
 from __future__ import annotations
 
 import logging
+import os
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from remuda.engine.changes import Change, Delete, Drop, Pending, Put, Replace, criteria, decode
+from msgspec.structs import replace
+
+from remuda.engine import aside
+from remuda.engine.aside import SetAside, set_aside
+from remuda.engine.changes import Change, Delete, Drop, Pending, Put, Replace, decode
 from remuda.engine.home import Entry, Home, Names
 from remuda.engine.log import Log, replay
 from remuda.errors import StorageError
@@ -33,7 +38,8 @@ class Slot:
     number: int
     version: str | None = None  # the version that was saved last
     since: int = 0  # changes from this position of the log on are not in that version
-    changed: bool = False
+    n_changes: int = 0
+    n_saved: int = 0  # how many of them are in that version
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def entry(self) -> Entry:
@@ -46,14 +52,15 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self.home = Home(path)
+        self._process = os.getpid()
         self._lock = Lock(path)
-        self._lock.acquire()
         try:
             if not self.home.begun():
                 self.home.write(Names())
             self._published = self.home.read()
             found = _recovered(self.home, self._published)
             self.slots, self.next_index = found.slots, found.next_index
+            self.set_aside(found.set_aside())
             self.log = Log(self.home.log, found.end)
             self._saved_until = -1 if found.changed else self.log.end
         except BaseException:
@@ -61,29 +68,41 @@ class Store:
             raise
 
     def current(self) -> bool:
-        """Whether nothing was logged since the last checkpoint."""
+        """Whether nothing was logged since the last checkpoint, and that saved everything."""
         return self.log.end == self._saved_until
 
-    def save(self, slot: Slot) -> bool:
-        """Save the index if it has changed; whether it had."""
-        with slot.lock:  # the copy keeps the state of this moment, and changes go on
-            position, changed, frozen = self.log.end, slot.changed, copy(slot.index)
-            slot.changed = False
-        if changed:
+    def save(self, slots: Mapping[str, Slot]) -> tuple[list[Slot], list[Exception]]:
+        """Save the indexes that have changed; which had, and what kept any from being saved.
+
+        One that cannot be saved stays as it was, with all its changes in the log.
+        """
+        saved: list[Slot] = []
+        failures: list[Exception] = []
+        for slot in slots.values():
             try:
-                slot.version = frozen.save(self.home.index(slot.number))
-            except BaseException:
-                slot.changed = True
-                raise
-        slot.since = position
+                if self._save(slot):
+                    saved.append(slot)
+            except Exception as error:
+                failures.append(error)
+        return saved, failures
+
+    def _save(self, slot: Slot) -> bool:
+        with slot.lock:  # the copy keeps the state of this moment, and changes go on
+            position, n_changes, frozen = self.log.end, slot.n_changes, copy(slot.index)
+        version, changed = slot.version, n_changes != slot.n_saved
+        if changed:
+            version = frozen.save(self.home.index(slot.number))
+        slot.version, slot.since, slot.n_saved = version, position, n_changes
         return changed
 
-    def publish(self, slots: Mapping[str, Slot], position: int, next_index: int) -> None:
+    def publish(
+        self, slots: Mapping[str, Slot], position: int, next_index: int, *, complete: bool
+    ) -> None:
         """Make the saved versions those from which the engine is opened."""
         self.log.wait(position)  # no version may be ahead of the log
         names = Names({name: slot.entry() for name, slot in slots.items()}, position, next_index)
         self.home.write(names)
-        self._published, self._saved_until = names, position
+        self._published, self._saved_until = names, position if complete else -1
 
     def clean(self, saved: Collection[Slot]) -> None:
         """Remove what the published names no longer need; what cannot be removed waits."""
@@ -103,6 +122,14 @@ class Store:
         self.log.close()
         self._lock.release()
 
+    def set_aside(self, found: Iterable[SetAside]) -> None:
+        """Write down what could not be applied, before the log forgets it."""
+        aside.warn(aside.write(self.home.set_aside, found))
+
+    def abandon(self) -> None:
+        """Write nothing more, in a fork of the process that does."""
+        self.log.abandon(self._process)
+
 
 def opened(home: Home, entry: Entry) -> Slot:
     """An index in its saved version."""
@@ -120,8 +147,7 @@ def _recovered(home: Home, names: Names) -> _Recovery:
     if recovery.end < names.position:
         reason = f"the records from position {recovery.end} on are missing"
         raise StorageError(str(home.log), reason)
-    for pending in recovery.pending.values():
-        pending.flush()
+    recovery.finish()
     return recovery
 
 
@@ -133,11 +159,34 @@ class _Recovery:
         self.pending: dict[int, Pending] = {}
         self._by_number = {slot.number: slot for slot in slots.values()}
         self._position = names.position
+        self._bad: list[SetAside] = []  # whole records
         self.end = 0
         self.changed = False
 
     def apply(self, position: int, body: memoryview) -> None:
-        change = decode(body)
+        """Make one change; a record that cannot be read or does not fit is set aside."""
+        try:
+            self._apply(position, aside.on_any_stack(decode, body))
+        except Exception as error:
+            self._bad.append(set_aside(error, body, position))
+
+    def finish(self) -> None:
+        """Make the changes that wait."""
+        for number, pending in self.pending.items():
+            pending.flush()
+            self._by_number[number].index = pending.index
+
+    def set_aside(self) -> list[SetAside]:
+        """What could not be applied, and is not made good by what came later."""
+        found = [
+            replace(one, index=name)
+            for name, slot in self.slots.items()
+            if slot.number in self.pending
+            for one in self.pending[slot.number].set_aside
+        ]
+        return sorted([*self._bad, *found], key=lambda one: one.position)
+
+    def _apply(self, position: int, change: Change) -> None:
         if position >= self._position:
             self.changed = True
             self._rename(change)
@@ -146,10 +195,10 @@ class _Recovery:
         slot = self._by_number.get(change.index)
         if slot is None or position < slot.since:  # dropped later, or in the saved version
             return
-        slot.changed = self.changed = True
+        slot.n_changes, self.changed = slot.n_changes + 1, True
         pending = self.pending.setdefault(slot.number, Pending(slot.index))
         if isinstance(change, Put):
-            pending.put(criteria(change.criteria))
+            pending.put(change.criteria, position)
         else:
             pending.delete(change.ids)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,18 +29,18 @@ def none(n_events: int, *, scored: bool) -> Hits:
     return Hits(starts, np.empty(0, np.int32), 0, scores)
 
 
-def side_by_side(parts: Sequence[Hits]) -> Hits:
-    """Event by event, what each part has; at least one."""
+def side_by_side(parts: Sequence[Hits], firsts: Iterable[int] = (0, 0)) -> Hits:
+    """Event by event, what each part has, whose rows are counted from its first on."""
     if len(parts) == 1:
         return parts[0]
     starts = np.sum([hits.starts for hits in parts], axis=0)
     rows = np.empty(starts[-1], np.int32)
     scores = None if parts[0].scores is None else np.empty(starts[-1])
     cursor = starts[:-1].copy()
-    for hits in parts:
+    for hits, first in zip(parts, firsts, strict=False):
         lengths = np.diff(hits.starts)
         places = np.repeat(cursor - hits.starts[:-1], lengths) + np.arange(len(hits.rows))
-        rows[places] = hits.rows
+        rows[places] = hits.rows + np.int32(first)
         if scores is not None:
             scores[places] = hits.scores
         cursor += lengths

@@ -24,16 +24,19 @@ from remuda.encoding.events import Portion, Source
 from remuda.encoding.table import EventBatch
 from remuda.errors import CriterionNotFound, DuplicateCriterion, StorageError
 from remuda.index import storage
+from remuda.index.answers import Answer
 from remuda.index.files import local
+from remuda.index.forking import in_child
 from remuda.index.hits import best, joined, none, side_by_side
-from remuda.index.matches import Answer, Match, Matches
+from remuda.index.matches import Match, Matches
 from remuda.index.merging import merged, worth_merging
 from remuda.index.nearest import Near, shortfall
 from remuda.index.portions import Size, in_order, n_threads
 from remuda.index.question import Now, Question, Tags, Weights
 from remuda.index.roster import Column, Roster
 from remuda.index.segment import Segment
-from remuda.index.state import Late, Names, Part, State, Tail
+from remuda.index.state import Ids, Late, Names, Part, State, Tail
+from remuda.index.trial import try_out
 from remuda.language.criterion import Criterion
 from remuda.language.json import read_event
 from remuda.matchers.contract import NAMES, Hits
@@ -45,6 +48,8 @@ T = TypeVar("T")
 
 _SAMPLE = 1 << 16  # events of a sample that are looked at
 _TAIL = 192  # criteria that wait before they become a segment
+_TAIL_PARTS = 1 << 13  # parts of these: they are evaluated one by one
+_SMALL = _TAIL_PARTS // _TAIL  # parts of a criterion of which a whole tail is not too much
 
 
 class Published(NamedTuple):
@@ -65,8 +70,7 @@ class Index:
         self.scalars = frozenset(map(Attribute.parse, scalars))
         self._state = State()
         self._published: Published | None = None
-        self._writing = threading.RLock()
-        self._merging: threading.Thread | None = None
+        self._keep_alone()
 
     @classmethod
     def build(
@@ -89,6 +93,13 @@ class Index:
             index._state = State((part,), next_order=len(found))
         return index
 
+    def __copy__(self) -> Index:
+        """The same criteria; what changes in one does not in the other."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._keep_alone()
+        return other
+
     def __len__(self) -> int:
         return len(self._state)
 
@@ -110,24 +121,26 @@ class Index:
     def add(self, criteria: Criterion | Iterable[Criterion]) -> None:
         """One criterion more, or many in one step; DuplicateCriterion if an id is taken."""
         found = _given(criteria)
+        try_out(found)
         with self._writing:
             state = self._state
             for criterion in found:
                 if state.find(criterion.id) is not None:
                     raise DuplicateCriterion(criterion.id)
             orders = range(state.next_order, state.next_order + len(found))
-            self._follow(state.plus(map(Late, orders, found)))
+            self._follow(state.plus(map(Late, orders, found)), found)
 
     def update(self, criteria: Criterion | Iterable[Criterion]) -> None:
         """Put each criterion in the place of the one with its id, or add it; all in one step."""
         found = _given(criteria)
+        try_out(found)
         with self._writing:
             state = self._state
             wheres = [state.find(criterion.id) for criterion in found]
             there = [where for where in wheres if where is not None]
             fresh = itertools.count(state.next_order)
             orders = [next(fresh) if where is None else state.order(where) for where in wheres]
-            self._follow(state.without(there).plus(map(Late, orders, found)))
+            self._follow(state.without(there).plus(map(Late, orders, found)), found)
 
     def remove(self, *ids: str) -> None:
         """Take criteria away in one step; CriterionNotFound if there is no such one."""
@@ -147,10 +160,11 @@ class Index:
         with self._writing:
             self.update([replace(self[name], enabled=enabled) for name in dict.fromkeys(ids)])
 
-    def ids(self, *, tags: Tags = None) -> Column[str]:
+    def ids(self, *, tags: Tags = None) -> Ids:
         """The ids, in insertion order; with `tags`, of criteria that have any of them."""
         state = self._state
-        return Column(Names(state).at(state.positions(Question.of(tags=tags).tags)))
+        positions = state.positions(Question.of(tags=tags).tags)
+        return Ids(Names(state).at(positions), positions)
 
     def documents(self) -> Column[bytes]:
         """The criteria as JSON texts, in insertion order."""
@@ -255,33 +269,31 @@ class Index:
 
         Events are those of `match_many`, or portions that were made of them.
         """
-        state, size = self._state, Size.few()
-        names = Names(state)
-        for portion, hits in _portioned(events, self._hits(state, question), threads, size):
+        names, size = Names(self._state), Size.few()
+        for portion, hits in _portioned(events, self._finding(names, question), threads, size):
             size.learn(len(portion), len(hits.rows))
             yield Answer(portion, Matches.of(hits, names, portion.errors))
 
     def _all(self, events: Any, question: Question, threads: int | None) -> Matches:
         """The whole answer."""
-        state = self._state
-        answers = list(_portioned(events, self._hits(state, question), threads))
-        errors = [portion.errors for portion, _ in answers if portion.errors is not None]
-        nothing = none(0, scored=question.n is not None)
-        hits = joined([hits for _, hits in answers] or [nothing])
-        return Matches.of(hits, Names(state), pa.concat_arrays(errors) if errors else None)
+        names = Names(self._state)
+        errors, found = [], []
+        for portion, hits in _portioned(events, self._finding(names, question), threads):
+            errors += [] if portion.errors is None else [portion.errors]
+            found.append(hits)
+        hits = joined(found or [none(0, scored=question.n is not None)])
+        return Matches.of(hits, names, pa.concat_arrays(errors) if errors else None)
 
-    def _hits(self, state: State, question: Question) -> Callable[[Portion], Hits]:
+    def _finding(self, names: Names, question: Question) -> Callable[[Portion], Hits]:
         """What finds the positions that answer the question about some events."""
-        names = Names(state)
+        state = names.state
 
         def find(portion: Portion) -> Hits:
-            found = []
-            for part, first in zip(self._answering(state, portion), names.starts, strict=False):
-                hits = part.hits(portion, question)
-                found.append(hits._replace(rows=hits.rows + np.int32(first)) if first else hits)
-            if not found:
+            parts = self._answering(state, portion)
+            if not parts:
                 return none(len(portion), scored=question.n is not None)
-            hits = side_by_side(found)
+            found = [part.hits(portion, question) for part in parts]
+            hits = side_by_side(found, names.starts)
             if question.n is None or (len(state.parts) == 1 and not state.tail):
                 return hits
             assert hits.scores is not None
@@ -372,10 +384,19 @@ class Index:
             parts = (merged(self._parts(state), self.matcher),) if len(state) else ()
             self._state = replace(state, parts=parts, tail=Tail())
 
-    def _follow(self, state: State) -> None:
+    def _keep_alone(self) -> None:
+        self._alone()
+        in_child(self, Index._alone)
+
+    def _alone(self) -> None:
+        """No other thread changes the index, or merges."""
+        self._writing = threading.RLock()
+        self._merging: threading.Thread | None = None
+
+    def _follow(self, state: State, new: Sequence[Criterion] = ()) -> None:
         """Put a new state in the place of the old; the writer's lock is held."""
         before = self._state.parts
-        if len(state.tail) >= _TAIL:
+        if len(state.tail) >= _TAIL or (_any_large(new) and _is_heavy(state.tail)):
             state = replace(state, parts=self._parts(state), tail=Tail())
         self._state = state
         changed = state.parts is not before
@@ -483,6 +504,14 @@ def _attributes(state: State) -> set[Attribute]:
 def _note(node: Expression, found: set[Attribute]) -> None:
     if isinstance(node, Predicate):
         found.add(node.attribute)
+
+
+def _any_large(criteria: Iterable[Criterion]) -> bool:
+    return any(one.n_parts > _SMALL for one in criteria)
+
+
+def _is_heavy(tail: Iterable[Late]) -> bool:
+    return sum(late.criterion.n_parts for late in tail) > _TAIL_PARTS
 
 
 def _found(state: State, id: str) -> tuple[int, int]:

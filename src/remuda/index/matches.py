@@ -9,13 +9,12 @@ import numpy as np
 import pyarrow as pa
 
 from remuda.arrays import Floats, Ints, Longs
-from remuda.encoding.events import Portion
 from remuda.index.state import Names
 from remuda.matchers.contract import Hits
 
 Array: TypeAlias = Any  # pyarrow has no types of its own
 
-_AT_ONCE = 1 << 24  # matches in one chunk of a table
+_AT_ONCE = 1 << 22  # matches in one chunk of a table
 
 
 class Match(NamedTuple):
@@ -106,10 +105,3 @@ class Matches:
             spans.append((first, max(last, first + 1)))
             first = spans[-1][1]
         return spans
-
-
-class Answer(NamedTuple):
-    """Some events, and what they match."""
-
-    portion: Portion
-    matches: Matches

@@ -36,9 +36,14 @@ class Question:
             raise TypeError(f"tags are a set of strings, such as {{{tags!r}}}")
         if n is not None and n < 0:
             raise ValueError(f"a top of {n} makes no sense")
-        attribute_weights(weights)
-        wanted = None if tags is None else frozenset(tags)
-        return cls(clock(now), wanted, n, dict(weights) if weights else None)
+        asked = cls(
+            clock(now),
+            None if tags is None else frozenset(tags),
+            n,
+            dict(weights) if weights else None,
+        )
+        _ = asked.by_attribute
+        return asked
 
     def admits(self, criterion: Criterion) -> bool:
         """Whether the tags let the criterion through."""

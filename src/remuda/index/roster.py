@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from remuda.arrays import Bools, Ints, Longs, frozen, starts_of
 from remuda.encoding.checks import check
 from remuda.index.directory import named
+from remuda.index.forking import in_child
 from remuda.index.gathered import Gathered
 from remuda.jit import kernel
 from remuda.language.criterion import FOREVER, Criterion
@@ -56,8 +57,9 @@ class StoredCriteria(Sequence[Criterion]):
         self._path = path
         self._file = pa.ipc.open_file(pa.py_buffer(data))
         self._n = n
-        self._reading = threading.Lock()
         self._last: tuple[int, Any] = (-1, None)
+        self._unlock()
+        in_child(self, StoredCriteria._unlock)
 
     def __len__(self) -> int:
         return self._n
@@ -74,6 +76,9 @@ class StoredCriteria(Sequence[Criterion]):
             with named(self._path):
                 found = list(map(Criterion.from_json, self._batch(number).to_pylist()))
             yield from found
+
+    def _unlock(self) -> None:
+        self._reading = threading.Lock()
 
     def _batch(self, number: int) -> Any:
         with self._reading:

@@ -17,7 +17,7 @@ from remuda.encoding.events import Portion
 from remuda.encoding.table import EventBatch
 from remuda.index.hits import best, only
 from remuda.index.question import Question
-from remuda.index.roster import Roster, StoredIds, checksum, in_force
+from remuda.index.roster import Column, Roster, StoredIds, checksum, in_force
 from remuda.index.segment import Segment
 from remuda.index.texts import taken
 from remuda.language.criterion import Criterion
@@ -185,26 +185,25 @@ class Tail:
 
     def hits(self, portion: Portion, question: Question) -> Hits:
         """The places that answer the question for each event, be they the best or not."""
+        asked = [
+            (place, late.criterion)
+            for place, late in enumerate(self.late)
+            if question.admits(late.criterion)
+        ]
         rows: list[int] = []
-        scores: list[float] = []
+        scores: list[float | None] = []
         starts = [0]
-        for event in portion.events:
-            for place, late in enumerate(self.late):
-                if not question.admits(late.criterion):
-                    continue
-                if question.n is None:
-                    if late.criterion.holds(event, now=question.now):
-                        rows.append(place)
-                    continue
-                score = late.criterion.score(event, weights=question.weights, now=question.now)
-                if score is not None:
-                    rows.append(place)
-                    scores.append(score)
+        for event in portion.objects():
+            holding = [(place, one) for place, one in asked if one.holds(event, now=question.now)]
+            rows += [place for place, _ in holding]
+            if question.n is not None:
+                how: dict[str, Any] = {"weights": question.weights, "now": question.now}
+                scores += [criterion.score(event, **how) for _, criterion in holding]
             starts.append(len(rows))
         return Hits(
             np.array(starts, np.int64),
             np.array(rows, np.int32),
-            len(portion) * len(self),
+            len(portion) * len(asked),
             None if question.n is None else np.array(scores, np.float64),
         )
 
@@ -306,7 +305,7 @@ class Names(Sequence[str]):
     """The ids of a state by position: the parts one after the other, then the tail."""
 
     def __init__(self, state: State) -> None:
-        self._state = state
+        self.state = state
         sequences: list[Sequence[str]] = [part.roster.ids for part in state.parts]
         if state.tail:
             sequences.append([late.criterion.id for late in state.tail])
@@ -323,7 +322,7 @@ class Names(Sequence[str]):
     @cached_property
     def orders(self) -> Longs:
         """Of each position: its criterion's order of insertion."""
-        return self._state.orders()
+        return self.state.orders()
 
     def at(self, positions: NDArray[Any]) -> Any:
         """The ids at the positions as an Arrow array, without a Python string for each."""
@@ -340,3 +339,11 @@ class Names(Sequence[str]):
         ranks = np.empty(len(names), np.int64)
         ranks[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
         return ranks[inverse]
+
+
+class Ids(Column[str]):
+    """Ids in insertion order, and the position of each in the names that matches refer to."""
+
+    def __init__(self, array: Any, positions: Longs) -> None:
+        super().__init__(array)
+        self.positions = positions

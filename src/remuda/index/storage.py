@@ -44,7 +44,7 @@ from remuda.model.attributes import Attribute
 from remuda.model.expressions import And, Expression
 
 _CURRENT = "CURRENT"
-_PATIENCE = 30.0  # seconds that a save waits for another one
+_PATIENCE = 30.0  # seconds that a writer waits for another one
 _NAMED = re.compile(rb"(v\d{6,})\n")  # of CURRENT; all of it, before it had a checksum
 _LAYOUTS = {"plan": 1, "roster": 1, "words": 2}  # a change of what their numbers mean is another
 _ANY = And()
@@ -83,15 +83,11 @@ class Version(NamedTuple):
 
 def save(state: State, facts: dict[str, Any], path: Path) -> str:
     """Write a new version of the index, and only the segments that are not there yet."""
-    lock = Lock(path)
-    lock.acquire(wait=_PATIENCE)
-    try:
+    with Lock(path, _PATIENCE):
         entries = [
             Entry(write_segment(part, facts["matcher"], path), part.alive) for part in state.parts
         ]
         return publish(path, entries, facts, state.next_order)
-    finally:
-        lock.release()
 
 
 def publish(path: Path, entries: Sequence[Entry], facts: dict[str, Any], next_order: int) -> str:
@@ -173,7 +169,7 @@ def prune(path: Path, keep: int = 1) -> list[str]:
 
     Who has an old version open keeps its pages; who opens one by name meanwhile may fail.
     """
-    with Lock(path):
+    with Lock(path, _PATIENCE):
         return _pruned(path, keep)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +11,7 @@ from remuda.errors import InvalidCriterion
 from remuda.language import json
 from remuda.model.calendars import microseconds
 from remuda.model.explanations import Explanation, explain
-from remuda.model.expressions import Expression, check_size, clock
+from remuda.model.expressions import Expression, checked_size, clock
 from remuda.model.stacks import on_any_stack
 from remuda.model.values import instant
 
@@ -33,6 +33,7 @@ class Criterion:
     enabled: bool = True
     valid_from: datetime | None = None
     valid_until: datetime | None = None
+    n_parts: int = field(init=False, repr=False, compare=False)  # of the expression
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not self.id:
@@ -44,7 +45,7 @@ class Criterion:
                 self.id,
             )
         try:
-            check_size(self.expression)
+            object.__setattr__(self, "n_parts", checked_size(self.expression))
         except InvalidCriterion as error:
             raise error.inside("expression", self.id) from None
         if self.tags or not isinstance(self.tags, frozenset):
@@ -62,7 +63,7 @@ class Criterion:
         moment = getattr(self, name)
         try:
             return instant(moment)
-        except (AttributeError, OverflowError, ValueError):
+        except (AttributeError, OverflowError, TypeError, ValueError):
             reason = f"a datetime is needed, not {moment!r}"
             raise InvalidCriterion(reason, name, self.id) from None
 

@@ -38,11 +38,13 @@ from remuda.model.conditions import (
     Related,
     Relation,
     Suffix,
+    Version,
 )
 from remuda.model.explanations import describe
 from remuda.model.expressions import Expression, Predicate
 from remuda.model.operations import (
     Arithmetic,
+    BinaryConversion,
     Calculate,
     DateTime,
     Divide,
@@ -51,6 +53,7 @@ from remuda.model.operations import (
     Operation,
     Size,
     Substring,
+    ToDateTime,
 )
 from remuda.model.values import Number, number, tidy
 
@@ -139,8 +142,10 @@ def _condition(about: str, condition: Condition) -> tuple[_Type, Wording]:
             return _Type.ARRAY, _related(
                 f"nullif({about}, array())", relation, f"array({literals})"
             )
-        case _:
+        case Version():
             raise _Unsaid("Spark does not know the order of versions")
+        case Exists() | Missing():  # which are about the path, without its pre-operations
+            raise TypeError(f"{condition!r} is said without a subject")
 
 
 def _in(about: str, literals: Sequence[Literal]) -> tuple[_Type, Wording]:
@@ -222,8 +227,6 @@ def _literal(value: Any) -> Literal:
     if isinstance(plain, bool):
         return _Type.BOOLEAN, str(plain).upper()
     if isinstance(plain, date):
-        if getattr(plain, "nanosecond", 0):
-            raise _Unsaid("Spark's timestamps are no finer than microseconds")
         kind = _Type.TIMESTAMP if isinstance(plain, datetime) else _Type.DATE
         return kind, moment(plain)
     found = number(plain)
@@ -306,8 +309,8 @@ def _after(operation: Operation, text: str) -> tuple[_Type, _Type, str]:
         case DateTime(extract, zone) if extract in _FUNCTIONS:
             local = text if zone == "UTC" else f"from_utc_timestamp({text}, {string(zone)})"
             return _Type.MOMENT, _Type.NUMBER, f"{_FUNCTIONS[extract]}({local})"
-        case _:
-            raise _Unsaid("Spark has no such pre-operation")
+        case Divide() | Substring() | DateTime() | BinaryConversion() | ToDateTime():
+            raise _Unsaid(f"Spark has no equal of the pre-operation {type(operation).__name__}")
 
 
 _SIGNS: dict[Arithmetic | Integral, str] = {

@@ -144,8 +144,8 @@ def _call(operation: Operation, text: str) -> str:
             return f"datetime({text}, '{extract}'{where})"
         case ToDateTime(format):
             return f"to_datetime({text}{'' if format is None else f', {string(format)}'})"
-        case _:
-            raise TypeError(f"{operation!r} is no function")
+        case Calculate() | Divide():
+            raise TypeError(f"{operation!r} is written as an operator")
 
 
 def _substring(text: str, begin: int, end: int | None) -> str:

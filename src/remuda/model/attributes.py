@@ -75,6 +75,13 @@ class Attribute:
         """Read a path, bare or beginning with `$`."""
         return _parse(path)
 
+    @property
+    def field(self) -> str | None:
+        """The field of an event that the path enters; None where it looks at more than one."""
+        first = self.steps[0] if self.steps else None
+        name = first.text if isinstance(first, Digits) else first
+        return name if isinstance(name, str) else None
+
     def resolve(self, event: Any) -> Any:
         """The raw value in the event; None where it is missing."""
         if self._only is not None:  # the common case, kept short

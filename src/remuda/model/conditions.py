@@ -13,7 +13,7 @@ from typing import Any
 
 from remuda.errors import InvalidCriterion
 from remuda.model.patterns import finds, found_anywhere, like_regex, matches_whole, regex
-from remuda.model.values import Kind, Ordered, checked, key, ordered
+from remuda.model.values import Kind, Ordered, checked, key, ordered, whole
 from remuda.model.versions import VersionKey, version_key
 
 
@@ -259,7 +259,7 @@ def _by_key(values: Iterable[Any]) -> dict[Hashable, Any]:
 def _bound(value: Any) -> tuple[Kind, Ordered] | None:
     if value is None:
         return None
-    found = ordered(value)
+    found = ordered(whole(value))
     if found is None:
         raise InvalidCriterion(f"{value!r} has no order, so it bounds no range")
     return found

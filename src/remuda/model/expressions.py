@@ -262,8 +262,8 @@ def _fold_deep(root: Expression, visit: Callable[[Expression, Sequence[T]], T]) 
     return results[0]
 
 
-def check_size(expression: Expression) -> None:
-    """InvalidCriterion where there are more levels or parts than an index takes."""
+def checked_size(expression: Expression) -> int:
+    """How many parts it has; InvalidCriterion where they or its levels are more than allowed."""
     level, n_parts = 0, 1
     nodes: Sequence[Expression] = (expression,)
     while nodes := [part for node in nodes for part in node.parts]:
@@ -272,6 +272,7 @@ def check_size(expression: Expression) -> None:
             raise InvalidCriterion(f"it is nested too deeply: {MAX_LEVELS} levels are the most")
         if n_parts > MAX_PARTS:
             raise InvalidCriterion(f"it has too many predicates: {MAX_PARTS} parts are the most")
+    return n_parts
 
 
 def clock(now: datetime | int | None) -> int:

@@ -24,15 +24,45 @@ _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Su
 _WORDS = {"AM": 0, "PM": 1}
 for _names in (_MONTHS, _DAYS):
     _WORDS |= {text: i for i, name in enumerate(_names, 1) for text in (name, name[:3])}
+_ERAS = {1: ("AD", "BC"), 4: ("Anno Domini", "Before Christ"), 5: ("A", "B")}
+_WORDS |= {text: i for names in _ERAS.values() for i, text in enumerate(names)}
+# The letters on which Java and the time zone database agree; on IST and the like they do not
 _REGIONS = {
-    "America/New_York": ("EST", "EDT"),
+    "Africa/Johannesburg": ("SAST",),
+    "Africa/Lagos": ("WAT",),
+    "Africa/Maputo": ("CAT",),
+    "Africa/Nairobi": ("EAT",),
     "America/Chicago": ("CST", "CDT"),
     "America/Denver": ("MST", "MDT"),
+    "America/Halifax": ("AST", "ADT"),
+    "America/Juneau": ("AKST", "AKDT"),
     "America/Los_Angeles": ("PST", "PDT"),
+    "America/New_York": ("EST", "EDT"),
+    "America/St_Johns": ("NST", "NDT"),
+    "Asia/Hong_Kong": ("HKT",),
+    "Asia/Jakarta": ("WIB",),
+    "Asia/Jayapura": ("WIT",),
+    "Asia/Karachi": ("PKT",),
+    "Asia/Makassar": ("WITA",),
+    "Asia/Seoul": ("KST",),
+    "Asia/Tokyo": ("JST",),
+    "Atlantic/Canary": ("WET", "WEST"),
+    "Australia/Perth": ("AWST",),
+    "Australia/Sydney": ("AEST", "AEDT"),
+    "Europe/Bucharest": ("EET", "EEST"),
+    "Europe/Moscow": ("MSK",),
     "Europe/Paris": ("CET", "CEST"),
+    "Pacific/Auckland": ("NZST", "NZDT"),
+    "Pacific/Guam": ("ChST",),
+    "Pacific/Honolulu": ("HST",),
+    "Pacific/Pago_Pago": ("SST",),
 }
 _ABBREVIATIONS = {short: region for region, names in _REGIONS.items() for short in names}
 
+# What Java reads and we do not: weeks, quarters, moments of a day, narrow names, padding
+_UNREAD = frozenset("YwWQqecFAnNgBvp")
+_NARROW = frozenset("MLE")
+_MOST_YEARS = 999_999_999
 _TOKEN = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|(\[)|(\])|([^A-Za-z'\[\]{}#])")
 _NUMBERS = {"M": "month", "L": "month", "d": "day", "H": "hour", "h": "hour12"}
 _NUMBERS |= {"m": "minute", "s": "second", "k": "hour24", "K": "hour11"}
@@ -62,9 +92,9 @@ class _Reader:
 
 # ISO 8601 with an offset, as DateTimeFormatter.ISO_OFFSET_DATE_TIME reads it
 _ISO = _Reader(
-    r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{0,9}))?)?"
+    r"(\d{4}|\+\d{5,10}|-\d{4,10})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{0,9}))?)?"
     r"([Zz]|[+-]\d\d(?::\d\d(?::\d\d)?)?)",
-    ("year", "month", "day", "hour", "minute", "second", "fraction", "offset"),
+    ("proleptic", "month", "day", "hour", "minute", "second", "fraction", "offset"),
     strict=True,
 )
 
@@ -81,10 +111,17 @@ def parse_instant(text: str, pattern: str | None) -> int | None:
         return None
     try:
         numbers, zone = _read(zip(reader.fields, groups, strict=True))
-        moment = _local(numbers, reader.strict).replace(tzinfo=zone)
-        return (moment.astimezone(UTC) - _EPOCH) // timedelta(seconds=1) * 1000
+        cycles = _into_reach(numbers)
+        moment = _local(numbers, reader.strict).replace(tzinfo=zone).astimezone(UTC)
     except (ValueError, KeyError, OverflowError, OSError):
         return None
+    found = ((moment - _EPOCH) // timedelta(seconds=1) + cycles * _CYCLE) * 1000
+    return found if -(2**63) <= found < 2**63 else None  # where Java's count overflows
+
+
+def check_pattern(pattern: str) -> None:
+    """InvalidCriterion for a pattern that Java reads and we do not."""
+    _reader(pattern)
 
 
 @lru_cache(maxsize=1024)
@@ -92,6 +129,7 @@ def _reader(pattern: str) -> _Reader | None:
     """The pattern as a regular expression with one group a field; None where it is none."""
     parts: list[str] = []
     fields: list[str] = []
+    unread = ""
     depth = at = 0
     while at < len(pattern):
         token = _TOKEN.match(pattern, at)
@@ -101,6 +139,9 @@ def _reader(pattern: str) -> _Reader | None:
         quoted, letter, opens, closes, other = token.groups()
         if letter:
             found = _field(letter, len(token[0]))
+            if letter in _UNREAD or (letter in _NARROW and len(token[0]) == 5):
+                unread = token[0]
+                continue
             if found is None:
                 return None
             fields.append(found[0])
@@ -116,6 +157,8 @@ def _reader(pattern: str) -> _Reader | None:
         else:
             text = other if quoted is None else quoted.replace("''", "'") or "'"
             parts.append(re.escape(text))
+    if unread:
+        raise InvalidCriterion(f"{unread} is not read in a date-time pattern, as in {pattern!r}")
     parts.extend(")?" for _ in range(depth))
     try:
         regex("".join(parts))
@@ -127,8 +170,10 @@ def _reader(pattern: str) -> _Reader | None:
 def _field(letter: str, width: int) -> tuple[str, str] | None:
     """The field that a run of pattern letters stands for, and the text that it reads."""
     if letter in "yu" and width <= 19:
-        longer = "," if width < 4 else ""
-        return ("year2", r"\d\d") if width == 2 else ("year", rf"\d{{{width}{longer}}}")
+        field = "year" if letter == "y" else "proleptic"
+        return (field + "2", r"\d\d") if width == 2 else (field, _digits_of_year(width))
+    if letter == "G" and width <= 5:
+        return "era", "|".join(_ERAS[width if width > 3 else 1])
     if letter in "ML" and width in (3, 4):
         return "month", "|".join(name[:3] if width == 3 else name for name in _MONTHS)
     if letter in _NUMBERS and width <= 2:
@@ -148,6 +193,14 @@ def _field(letter: str, width: int) -> tuple[str, str] | None:
     return None
 
 
+def _digits_of_year(width: int) -> str:
+    """From 4 on, more digits than the width have a plus before them."""
+    if width < 4:
+        return rf"-?\d{{{width},19}}"
+    longer = rf"|\+\d{{{width + 1},19}}" if width < 19 else ""
+    return rf"\d{{{width}}}{longer}|-\d{{{width},19}}"
+
+
 def _read(fields: Iterable[tuple[str, str | None]]) -> tuple[dict[str, int], tzinfo]:
     """The fields that the text had, and its zone; ValueError where one has two values."""
     numbers: dict[str, int] = {}
@@ -159,6 +212,8 @@ def _read(fields: Iterable[tuple[str, str | None]]) -> tuple[dict[str, int], tzi
             zones[name] = text
         else:
             number = _WORDS[text] if text in _WORDS else int(text)
+            if number == 0 and text[0] == "-":
+                raise ValueError(text)
             if numbers.setdefault(name, number) != number:
                 raise ValueError(name)
     if "offset" in zones:
@@ -166,6 +221,42 @@ def _read(fields: Iterable[tuple[str, str | None]]) -> tuple[dict[str, int], tzi
     if "name" in zones:
         return numbers, _region(_ABBREVIATIONS.get(zones["name"], zones["name"]))
     return numbers, _region(zones["region"])
+
+
+_CYCLE = 146_097 * 86_400  # seconds of 400 years, after which days and rules repeat
+
+
+def _into_reach(numbers: dict[str, int]) -> int:
+    """Put the year of the era, or any, as one that Python's calendar has: 400 years so often off.
+
+    Far ahead zones follow a rule, long ago the sun, so that another year of the cycle will do.
+    """
+    year = _proleptic(numbers)
+    if abs(year) > _MOST_YEARS:
+        raise ValueError(year)
+    cycles = 0
+    if not 1 < year < 9999:
+        cycles = (year - (2400 if year > 1 else 400)) // 400
+    numbers["proleptic"] = year - 400 * cycles
+    return cycles
+
+
+def _proleptic(numbers: dict[str, int]) -> int:
+    """The year, 0 being 1 BC; ValueError where fields do not agree."""
+    before = numbers.get("era", 0) == 1
+    years = set()
+    for name, past in (("proleptic", 0), ("proleptic2", 2000), ("year", 0), ("year2", 2000)):
+        if name in numbers:
+            year = numbers[name] + past
+            if name.startswith("year"):
+                if year < 1:
+                    raise ValueError(name)
+                year = 1 - year if before else year
+            years.add(year)
+    (year,) = years
+    if "era" in numbers and before is not (year < 1):
+        raise ValueError("era")
+    return year
 
 
 def _local(numbers: dict[str, int], strict: bool) -> datetime:
@@ -183,7 +274,7 @@ def _local(numbers: dict[str, int], strict: bool) -> datetime:
 
 
 def _day(numbers: dict[str, int], strict: bool) -> date:
-    year = numbers["year"] if "year" in numbers else 2000 + numbers["year2"]
+    year = numbers["proleptic"]
     if "day_of_year" in numbers:
         day = date(year, 1, 1) + timedelta(days=numbers["day_of_year"] - 1)
         if day.year != year:

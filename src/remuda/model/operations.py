@@ -10,12 +10,12 @@ from datetime import date, datetime
 from decimal import Context, Decimal, DecimalException, Inexact, InvalidOperation, Overflow
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 from zoneinfo import ZoneInfo
 
 from remuda.errors import InvalidCriterion
-from remuda.model.calendars import Extract, at, epoch_milliseconds, extract
-from remuda.model.moments import parse_instant
+from remuda.model.calendars import Extract, epoch_milliseconds, extract
+from remuda.model.moments import check_pattern, parse_instant
 from remuda.model.values import Number, number
 
 _DIGITS = 2000  # exact results longer than this are out of range, and the value passes through
@@ -41,6 +41,7 @@ class Integral(StrEnum):
 class Calculate:
     """Exact decimal arithmetic with `rhs`."""
 
+    reads_clock: ClassVar[bool] = False
     operator: Arithmetic
     rhs: Number = field(compare=False)
     exact: Decimal = field(init=False, repr=False)  # compared in its place: 0.1 == Decimal(0.1)
@@ -68,6 +69,7 @@ class Calculate:
 class Divide:
     """Integer division by `rhs`, or its remainder, which has the sign of the dividend."""
 
+    reads_clock: ClassVar[bool] = False
     operator: Integral
     rhs: int
 
@@ -88,6 +90,8 @@ class Divide:
 class BinaryConversion:
     """An integer of 32 bits as their text; 5.0 is no integer here."""
 
+    reads_clock: ClassVar[bool] = False
+
     def apply(self, value: Any, now: int) -> Any:
         if type(value) is not int or not -(2**31) <= value < 2**31:
             return value
@@ -98,6 +102,8 @@ class BinaryConversion:
 class Length:
     """How many characters a string has."""
 
+    reads_clock: ClassVar[bool] = False
+
     def apply(self, value: Any, now: int) -> Any:
         return len(value) if isinstance(value, str) else value
 
@@ -105,6 +111,8 @@ class Length:
 @dataclass(frozen=True, slots=True)
 class Size:
     """How many elements a list has."""
+
+    reads_clock: ClassVar[bool] = False
 
     def apply(self, value: Any, now: int) -> Any:
         return len(value) if isinstance(value, list) else value
@@ -114,6 +122,7 @@ class Size:
 class Substring:
     """The characters from `begin` up to `end`, both clipped to the text; no end is its end."""
 
+    reads_clock: ClassVar[bool] = False
     begin: int = 0
     end: int | None = None
 
@@ -140,27 +149,32 @@ class DateTime:
     def __post_init__(self) -> None:
         _zone(self.zone)
 
+    @property
+    def reads_clock(self) -> bool:
+        return self.extract is Extract.DIFF_WITH_EPOCH
+
     def apply(self, value: Any, now: int) -> Any:
         moment = _moment(value)
         if moment is None:
             return value
         if self.extract is Extract.DIFF_WITH_EPOCH:
             return now - moment
-        try:
-            return extract(at(moment, _zone(self.zone)), self.extract)
-        except (OverflowError, ValueError, OSError):
-            return value  # beyond the years that a calendar knows
+        found = extract(moment, _zone(self.zone), self.extract)
+        return value if found is None else found
 
 
 @dataclass(frozen=True, slots=True)
 class ToDateTime:
     """Text as milliseconds since 1970, by a pattern of Java's DateTimeFormatter."""
 
+    reads_clock: ClassVar[bool] = False
     format: str | None = None
 
     def __post_init__(self) -> None:
         if self.format is not None and not isinstance(self.format, str):
             raise InvalidCriterion(f"a date-time pattern is a string, not {self.format!r}")
+        if self.format is not None:
+            check_pattern(self.format)
 
     def apply(self, value: Any, now: int) -> Any:
         if not isinstance(value, str):

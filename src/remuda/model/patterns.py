@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Protocol, cast
 
 import re2
@@ -12,6 +11,8 @@ import re2
 from remuda.errors import InvalidCriterion
 
 _PATTERNS_AT_ONCE = 8192  # 100,000 patterns cost 80 µs a text so, 680 µs in thousands
+_COMPILED_BYTES = 1 << 26  # of patterns that are kept compiled, as they are estimated:
+_PATTERN_BYTES, _INSTRUCTION_BYTES = 2_000, 64
 _OPEN_QUOTE = re.compile(r"(?:\\Q.*?\\E|\\[^Q]|[^\\])*+\\Q(?:(?!\\E).)*", re.DOTALL)
 
 
@@ -24,6 +25,8 @@ class Match(Protocol):
 class Pattern(Protocol):
     """A compiled pattern."""
 
+    @property
+    def programsize(self) -> int: ...
     def fullmatch(self, text: str) -> Match | None: ...
     def search(self, text: str) -> Match | None: ...
 
@@ -34,9 +37,29 @@ def _options() -> re2.Options:
     return options
 
 
-@lru_cache(maxsize=16384)
 def regex(pattern: str) -> Pattern:
     """The compiled pattern; InvalidCriterion where RE2 refuses it."""
+    return _COMPILED.get(pattern) or _COMPILED.keep(pattern, _compile(pattern))
+
+
+class _Compiled(dict[str, Pattern]):
+    """Patterns that were compiled, within a bound of what they take by an estimate."""
+
+    taken = 0
+
+    def keep(self, text: str, pattern: Pattern) -> Pattern:
+        self.taken += _PATTERN_BYTES + len(text) + _INSTRUCTION_BYTES * pattern.programsize
+        if self.taken > _COMPILED_BYTES:
+            self.clear()
+            self.taken = 0
+        self[text] = pattern
+        return pattern
+
+
+_COMPILED = _Compiled()
+
+
+def _compile(pattern: str) -> Pattern:
     try:
         return cast("Pattern", re2.compile(pattern, _options()))
     except (re2.error, UnicodeEncodeError) as error:

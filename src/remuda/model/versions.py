@@ -118,7 +118,9 @@ def _compare(left: Sequence[Level], right: Sequence[Level]) -> int:
             return 1 if isinstance(theirs[len(ours)], str) else -1
         # one has nothing more, neither an item nor a nested list
         behind = depth + 1
-        return _sign(ours[len(theirs) :], left[behind:]) - _sign(theirs[len(ours) :], right[behind:])
+        return _sign(ours[len(theirs) :], left[behind:]) - _sign(
+            theirs[len(ours) :], right[behind:]
+        )
     return 0
 
 

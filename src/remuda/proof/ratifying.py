@@ -6,12 +6,10 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from itertools import islice
 from random import Random
 from typing import Any
 
-import pyarrow as pa
-
+from remuda.encoding.events import Portion, Source
 from remuda.index.index import Index
 from remuda.index.question import Now
 from remuda.language.criterion import Criterion
@@ -111,14 +109,14 @@ def ratify(
     """Compare the index, as it is at this moment, with plain evaluation; nothing is changed.
 
     Events are made from the clauses of its criteria, of all of them or (not `full`) of a few
-    hundred; or they are given: objects, an Arrow table or a data frame. `seconds` bounds the
+    hundred; or they are given, in any form that `match_many` takes. `seconds` bounds the
     time, though one batch is always tried; criteria are taken in the order that `seed` draws.
     """
     started = time.monotonic()
     frozen = copy(index)  # states are never changed, so the copy keeps the one of this moment
     rng, moment = draws(seed), clock(now)
     run = _Run(frozen, rng, moment, len(frozen) > _COMPARED)
-    batches: Iterator[Any]
+    batches: Iterator[Batch]
     if events is None:
         criteria = drawn(frozen, rng, None if full else _LIGHT)
         made = probes(criteria, rng, full=full, scalars=frozen.scalars, now=moment)
@@ -134,7 +132,7 @@ def ratify(
     return run.result(cut_short, time.monotonic() - started)
 
 
-Batch = tuple[Any, Sequence[Criterion | None]]  # events, and whom each was made for
+Batch = tuple[Portion, Sequence[Criterion | None]]  # events, and whom each was made for
 
 
 def _probed(run: _Run, made: Iterator[Probe]) -> Iterator[Batch]:
@@ -147,24 +145,18 @@ def _probed(run: _Run, made: Iterator[Probe]) -> Iterator[Batch]:
         batch += own
         owners += [probe.criterion] * len(own)
         if len(batch) >= _AT_ONCE:
-            yield batch, owners
+            yield Portion(batch), owners
             batch, owners = [], []
     if batch:
-        yield batch, owners
+        yield Portion(batch), owners
 
 
 def _given(run: _Run, events: Any) -> Iterator[Batch]:
     """Given events in batches."""
     run.coverage.watch(run.sample(), run.rng)
-    if hasattr(events, "__arrow_c_stream__") or isinstance(events, pa.RecordBatch):
-        table = pa.table(events) if not isinstance(events, pa.RecordBatch) else events
-        for start in range(0, table.num_rows, _AT_ONCE):
-            batch = table.slice(start, _AT_ONCE)
-            yield batch, [None] * batch.num_rows
-    else:
-        rest = iter(events)
-        while some := list(islice(rest, _AT_ONCE)):
-            yield some, [None] * len(some)
+    source = Source(events)
+    while (portion := source.take(_AT_ONCE)) is not None:
+        yield portion, [None] * len(portion)
 
 
 @dataclass(slots=True)
@@ -190,9 +182,9 @@ class _Run:
             self.known = {one.id: one for one in self.index}
         return list(self.known.values())
 
-    def compare(self, batch: Any, owners: Sequence[Criterion | None]) -> None:
+    def compare(self, batch: Portion, owners: Sequence[Criterion | None]) -> None:
         """Ask the index and plain evaluation about the same events."""
-        events = batch if isinstance(batch, list) else batch.to_pylist()
+        events = batch.objects()
         sample = {one.id: one for one in self.sample()}
         before: Criterion | None = None
         for event, owner, found in zip(events, owners, self._found(batch, events), strict=True):
@@ -215,10 +207,10 @@ class _Run:
                 self._ask_alone(event, truths)
             before = owner
 
-    def _found(self, batch: Any, events: list[Any]) -> list[set[str] | str]:
+    def _found(self, batch: Portion, events: list[Any]) -> list[set[str] | str]:
         """The ids that the index finds for each event, or the error that it raises."""
         try:
-            matches = self.index.match_many(batch, now=self.now)
+            matches = self.index.match_many([batch], now=self.now)
             return [set(matches.ids(i)) for i in range(len(matches))]
         except Exception:
             return [self._found_alone(event) for event in events]

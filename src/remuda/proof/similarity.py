@@ -10,9 +10,9 @@ from random import Random
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from remuda.arrays import Bools, Longs
+from remuda.encoding.events import Portion, Source
 from remuda.index.index import Index
 from remuda.index.question import Now
 from remuda.language.criterion import Criterion
@@ -80,7 +80,7 @@ def similarity(
 ) -> Similarity:
     """The n indexed criteria that resemble the candidate most, itself included if it is there.
 
-    Over given events (objects, an Arrow table or a data frame) these are shares of those. Without
+    Over given events, in any form that `match_many` takes, these are shares of those. Without
     any, events are made from the clauses of the candidate, of a sample of the index and of the
     criteria that come closest, alone and laid over one another: shares of what can be told apart,
     not of what will happen. A candidate counts as in force, an indexed criterion only where it is.
@@ -92,8 +92,7 @@ def similarity(
     if events is None:
         _derived(tally, rng, n)
     else:
-        for batch, objects in _batches(events):
-            tally.add(batch, objects)
+        tally.add_all(events)
     return tally.result(n, never=not clauses_of(criterion.expression, rng))
 
 
@@ -141,19 +140,6 @@ def _distinct(events: Iterable[Any]) -> Iterator[Any]:
             yield event
 
 
-def _batches(events: Any) -> Iterator[tuple[Any, list[Any]]]:
-    """Events as they are given, and the same as objects."""
-    if hasattr(events, "__arrow_c_stream__"):
-        table = pa.table(events)
-        for start in range(0, table.num_rows, _AT_ONCE):
-            batch = table.slice(start, _AT_ONCE)
-            yield batch, batch.to_pylist()
-    else:
-        rest = iter(events)
-        while some := list(islice(rest, _AT_ONCE)):
-            yield some, some
-
-
 @dataclass(slots=True)
 class _Tally:
     """How often each indexed criterion held, and held together with the candidate."""
@@ -172,14 +158,16 @@ class _Tally:
     def holds(self, event: Any) -> bool:
         return self.candidate.expression.holds(event, now=self.now)
 
-    def add_all(self, events: Iterator[Any]) -> None:
-        for batch, objects in _batches(events):
-            self.add(batch, objects)
+    def add_all(self, events: Any) -> None:
+        source = Source(events)
+        while (portion := source.take(_AT_ONCE)) is not None:
+            self.add(portion)
 
-    def add(self, batch: Any, events: list[Any]) -> None:
-        """Count what holds for each event of a batch."""
+    def add(self, portion: Portion) -> None:
+        """Count what holds for each of some events."""
+        events = portion.objects()
         holding: Bools = np.array([self.holds(event) for event in events], np.bool_)
-        matches = self.index.match_many(batch, now=self.now)
+        matches = self.index.match_many([portion], now=self.now)
         if not len(self.held):
             self.names, n = matches.names, len(matches.names)
             self.held, self.both = np.zeros(n, np.int64), np.zeros(n, np.int64)

@@ -15,9 +15,11 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
+from remuda.encoding.events import Source
 from remuda.errors import RemudaError
 from remuda.index.files import local
 from remuda.index.index import Index
+from remuda.index.question import Question
 from remuda.index.storage import current_version, read_version
 from remuda.language.criterion import Criterion
 from remuda.model.expressions import clock
@@ -25,7 +27,7 @@ from remuda.proof import ratifying
 from remuda.proof.deriving import clauses_of, draws
 from remuda.proof.ratifying import Ratification
 from remuda.proof.similarity import Similar, Similarity
-from remuda.spark.asking import Question, Size, opened, portions
+from remuda.spark.tasks import Task, opened
 
 _SHOWN = 20  # disagreements that are kept
 _COMPARED = 1_024  # events of a report
@@ -98,12 +100,12 @@ def similar(
     """
     if n < 0:
         raise ValueError(f"the {n} most similar make no sense")
-    question = Question.of(events, index, version, event=event, tags=None, now=clock(now))
+    task = Task.of(events, index, Question.of(now), version=version, event=event)
     candidate = Criterion(criterion.id, criterion.expression)  # as if it were in force
     document = candidate.to_json()
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield _tally(question, Criterion.from_json(document), batches)
+        yield _tally(task, Criterion.from_json(document), batches)
 
     tallies = events.mapInArrow(work, "id string, both bigint, held bigint, events bigint")
     counted = tallies.groupBy("id").sum("both", "held", "events").toDF(*_TALLY.names).persist()
@@ -158,22 +160,23 @@ def _over_segments(spark: SparkSession, trial: _Trial, segments: Sequence[str]) 
 
 def _over_events(events: DataFrame, event: str | None, trial: _Trial) -> DataFrame:
     """A task for each partition of the events."""
-    question = Question.of(events, trial.path, trial.version, event=event, tags=None, now=trial.now)
+    question = Question(trial.now)
+    task = Task.of(events, trial.path, question, version=trial.version, event=event)
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()
-        task = context.partitionId() if context else 0
-        index = opened(trial.path, trial.version)
+        partition = context.partitionId() if context else 0
+        index, source = task.opened(), Source(task.portions(batches))
         began = time.monotonic()
-        for number, portion in enumerate(portions(question, batches, Size(_COMPARED))):
+        for number, portion in enumerate(iter(lambda: source.take(_COMPARED), None)):
             left = trial.seconds
             if left is not None:
                 left -= time.monotonic() - began
                 if number and left <= 0:
                     return
-            seed = trial.seed + _SPREAD * task + number
+            seed = trial.seed + _SPREAD * partition + number
             report = ratifying.ratify(
-                index, seed=seed, seconds=left, events=portion.events, now=trial.now
+                index, seed=seed, seconds=left, events=[portion], now=trial.now
             )
             yield _row(report, seeing=True)
 
@@ -208,28 +211,22 @@ def _merged(reports: Sequence[Ratification], seeing: Sequence[Ratification]) -> 
     )
 
 
-def _tally(
-    question: Question, candidate: Criterion, batches: Iterable[pa.RecordBatch]
-) -> pa.RecordBatch:
+def _tally(task: Task, candidate: Criterion, batches: Iterable[pa.RecordBatch]) -> pa.RecordBatch:
     """How often each criterion held, and held with the candidate; under no id, the totals."""
-    index, alone = opened(question.path, question.version), Index.build([candidate])
-    size = Size()
-    found = index.match_many([])
-    held, both = (np.zeros(len(found.names), np.int64) for _ in range(2))
+    alone, names = Index.build([candidate]), task.opened().match_many([]).names
+    held, both = (np.zeros(len(names), np.int64) for _ in range(2))
     n_events = n_holding = n_overlapping = 0
-    for portion in portions(question, batches, size):
-        holding = alone.count_many(portion.events, now=portion.now) > 0
-        found = index.match_many(portion.events, now=portion.now)
-        size.learn(len(holding), len(found.positions))
-        counts = found.counts()
-        together = found.positions[np.repeat(holding, counts)]
-        held += np.bincount(found.positions, minlength=len(held))
+    for portion, matches in task.answers(batches):
+        holding = alone.count_many([portion], now=task.question.now, threads=1) > 0
+        counts = matches.counts()
+        together = matches.positions[np.repeat(holding, counts)]
+        held += np.bincount(matches.positions, minlength=len(held))
         both += np.bincount(together, minlength=len(held))
         n_events += len(holding)
         n_holding += int(holding.sum())
         n_overlapping += int((holding & (counts > 0)).sum())
     met = np.flatnonzero(held)
-    ids = pa.concat_arrays([found.names.at(met), pa.nulls(1, pa.string())])
+    ids = pa.concat_arrays([names.at(met), pa.nulls(1, pa.string())])
     columns = [
         np.append(both[met], n_holding),
         np.append(held[met], n_overlapping),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,12 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.functions import arrow_udf
 
+from remuda.encoding.events import in_column
 from remuda.errors import IndexNotFound
+from remuda.index.answers import listed
 from remuda.index.files import local
 from remuda.index.storage import current_version
-from remuda.spark.asking import Array, Question, looked_at, opened
-from remuda.spark.events import read
+from remuda.spark.tasks import Array, looked_at, opened
 
 MATCH, TOP = "remuda_match", "remuda_top"
 
@@ -73,6 +75,9 @@ def _answer(
 ) -> Array:
     if name not in known:
         raise IndexNotFound(name)
-    path, version = known[name]
-    found = read(events, looked_at(path, version)).events
-    return Question(path, version, n=n).ask(opened(path, version), found, now)
+    index = opened(*known[name])
+    portion = in_column(events, events, partial(looked_at, *known[name]))
+    how: dict[str, Any] = {"now": now, "threads": 1}
+    if n is None:
+        return listed(index.match_many([portion], **how))
+    return listed(index.top_many([portion], n, **how))

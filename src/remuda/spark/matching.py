@@ -11,13 +11,15 @@ from datetime import datetime
 from os import PathLike
 from typing import Literal
 
-import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as sf
+from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
-from remuda.spark.asking import Question, Size, answers, laid_out, schema_of, with_moment
+from remuda.errors import RemudaError
+from remuda.index.answers import ERROR, MATCHES, VERSION, laid_out, listed
+from remuda.index.question import Question
 from remuda.spark.sharded import SHARD_BYTES, fanned_out, groups
-
-MATCHES = "matches"
+from remuda.spark.tasks import Batch, Task
 
 Shards = int | Literal["auto"] | None
 
@@ -49,8 +51,11 @@ def match(
     every group, and a task opens one group only. `shards` sets how many groups there are; None
     never splits, and reads nothing here if `version` is given. A stream is not split.
     """
-    question = Question.of(events, index, version, event=event, tags=tags, now=now)
-    return _answered(events, question, column, shards, shard_bytes, explode=explode)
+    return answered(
+        events, index, Question.of(now, tags),
+        column=column, version=version, explode=explode, event=event,
+        timed=now is None and events.isStreaming, shards=shards, shard_bytes=shard_bytes,
+    )  # fmt: skip
 
 
 def top(
@@ -72,29 +77,72 @@ def top(
 
     `weights` are those of attributes; all else is as in `match`.
     """
-    question = Question.of(
-        events, index, version, event=event, tags=tags, now=now, n=n, weights=weights
-    )
-    return _answered(events, question, column, shards, shard_bytes, explode=explode)
+    return answered(
+        events, index, Question.of(now, tags, n, weights),
+        column=column, version=version, explode=explode, event=event,
+        timed=now is None and events.isStreaming, shards=shards, shard_bytes=shard_bytes,
+    )  # fmt: skip
 
 
-def _answered(
+def answered(
     events: DataFrame,
+    index: str | PathLike[str],
     question: Question,
-    column: str,
-    shards: Shards,
-    shard_bytes: int,
     *,
-    explode: bool,
+    column: str = MATCHES,
+    version: str | None = None,
+    explode: bool = False,
+    event: str | None = None,
+    timed: bool = False,
+    shards: Shards = "auto",
+    shard_bytes: int = SHARD_BYTES,
 ) -> DataFrame:
-    schema = schema_of(events, question, column, explode=explode)
-    split = groups(question, shards, shard_bytes, streaming=events.isStreaming)
+    """Add what answers the question about each row, as `match` and `top` do.
+
+    With `timed`, the question's moment is that of each micro-batch.
+    """
+    task = Task.of(events, index, question, version=version, event=event, timed=timed)
+    schema = _schema(events, task, column, explode=explode)
+    split = groups(task, shards, shard_bytes, streaming=events.isStreaming)
     if len(split) > 1:
-        return fanned_out(events, question, split, schema, explode=explode)
-    names = schema.names
+        return fanned_out(events, task, split, schema, column, explode=explode)
 
-    def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for answer in answers(question, batches, Size()):
-            yield from laid_out(answer, question.version, names, explode=explode)
+    def work(batches: Iterable[Batch]) -> Iterator[Batch]:
+        for portion, matches in task.answers(batches):
+            for table in laid_out(
+                portion.rows, listed(matches), task.version, matches.errors,
+                column=column, explode=explode,
+            ):  # fmt: skip
+                yield from table.to_batches()
 
-    return with_moment(events, question).mapInArrow(work, schema)
+    return task.with_moment(events).mapInArrow(work, schema)
+
+
+def _schema(events: DataFrame, task: Task, column: str, *, explode: bool) -> StructType:
+    """The rows as they were, and behind them the answer, the version and the error."""
+    kind = task.kind if explode else ArrayType(task.kind, containsNull=False)
+    added = [StructField(column, kind), StructField(VERSION, StringType())]
+    if task.event is not None:
+        added.append(StructField(ERROR, StringType()))
+    taken = {field.name for field in added} & set(events.schema.names)
+    if taken:
+        raise RemudaError(
+            f"the table has a column {min(taken)} already: rename or drop it, or choose `column`"
+        )
+    return StructType([*events.schema.fields, *added])
+
+
+def exploded(answers: DataFrame) -> DataFrame:
+    """One row a match."""
+    return answers.withColumn(MATCHES, sf.explode(MATCHES))
+
+
+def observed(answers: DataFrame, watch: Observation, event: str | None) -> DataFrame:
+    """The answers, whose rows, matches and errors are counted when they are used."""
+    errors = sf.count(ERROR) if event is not None else sf.count(sf.lit(None))
+    return answers.observe(
+        watch,
+        sf.count(sf.lit(1)).alias("rows"),
+        sf.coalesce(sf.sum(sf.size(MATCHES)), sf.lit(0)).alias("matches"),
+        errors.alias("errors"),
+    )

@@ -20,7 +20,8 @@ from pyspark.sql.types import ArrayType, MapType, StructType
 from remuda.arrays import Longs
 from remuda.errors import RemudaError
 from remuda.index.matches import Matches
-from remuda.spark.asking import USER, Batch, Question, Size, opened, portions
+from remuda.index.question import Question
+from remuda.spark.tasks import USER, Batch, Task
 
 _COUNTED = "position long, events long, users long"
 _PAIRS = "position long, events long, user long"
@@ -47,19 +48,19 @@ def reach(
         raise RemudaError("a stream has no end to count to: use reach on its micro-batches")
     if approximate and user is None:
         raise ValueError("only users are approximated: say which column has them")
-    question = Question.of(events, index, version, event=event, tags=tags, now=now)
+    task = Task.of(events, index, Question.of(now, tags), version=version, event=event)
     if user is None:
-        counted = events.mapInArrow(_counting(question), _COUNTED)
+        counted = events.mapInArrow(_counting(task), _COUNTED)
     elif approximate:
-        counted = _with_user(events, user, hashed=True).mapInArrow(_pairing(question), _PAIRS)
+        counted = _with_user(events, user, hashed=True).mapInArrow(_pairing(task), _PAIRS)
     else:
         sorted_ = _with_user(events, user).repartition(USER).sortWithinPartitions(USER)
-        counted = sorted_.mapInArrow(_counting(question), _COUNTED)
+        counted = sorted_.mapInArrow(_counting(task), _COUNTED)
     wanted = {"events": sf.sum("events")}
     if user is not None:
         wanted["users"] = sf.approx_count_distinct("user") if approximate else sf.sum("users")
     totals = counted.groupBy("position").agg(*[one.alias(name) for name, one in wanted.items()])
-    listed = events.sparkSession.range(1).mapInArrow(_listing(question), "position long, id string")
+    listed = events.sparkSession.range(1).mapInArrow(_listing(task), "position long, id string")
     columns = [sf.coalesce(sf.col(name), sf.lit(0)).alias(name) for name in wanted]
     return listed.join(totals, "position", "left").select("id", *columns)
 
@@ -75,29 +76,24 @@ def _with_user(events: DataFrame, user: str, *, hashed: bool = False) -> DataFra
     return events.withColumn(USER, who)
 
 
-def _listing(question: Question) -> Any:
+def _listing(task: Task) -> Any:
     """Who is at which position of the index."""
 
     def work(batches: Iterable[Batch]) -> Iterator[Batch]:
-        start = 0
-        for part in opened(question.path, question.version)._state.parts if any(batches) else ():
-            places = part.places()
-            if question.tags is not None:
-                places = np.intersect1d(places, part.roster.tags.of_any(question.tags))
-            ids = part.roster.id_array().take(pa.array(places)).cast(pa.string())
-            yield _batch(position=places + start, id=ids)
-            start += len(part.roster)
+        if any(batches):
+            ids = task.opened().ids(tags=task.question.tags)
+            yield _batch(position=ids.positions, id=ids.array)
 
     return work
 
 
-def _counting(question: Question) -> Any:
+def _counting(task: Task) -> Any:
     """How many events and users each position of the index has in the rows of a task."""
 
     def work(batches: Iterable[Batch]) -> Iterator[Batch]:
         events = users = np.zeros(0, np.int64)
         last = _Last()
-        for found, who in _found(question, batches):
+        for found, who in _found(task, batches):
             if not len(events):
                 events, users = np.zeros((2, len(found.names)), np.int64)
             events += np.bincount(found.positions, minlength=len(events))
@@ -138,11 +134,11 @@ class _Last:
         return found_new
 
 
-def _pairing(question: Question) -> Any:
+def _pairing(task: Task) -> Any:
     """The pairs of position and user in the rows, and of how many events each is."""
 
     def work(batches: Iterable[Batch]) -> Iterator[Batch]:
-        for found, who in _found(question, batches):
+        for found, who in _found(task, batches):
             codes = who.dictionary_encode()
             of_row = codes.indices.fill_null(-1).to_numpy(zero_copy_only=False) + 1
             width = len(codes.dictionary) + 1
@@ -156,13 +152,11 @@ def _pairing(question: Question) -> Any:
     return work
 
 
-def _found(question: Question, batches: Iterable[Batch]) -> Iterator[tuple[Matches, Any]]:
+def _found(task: Task, batches: Iterable[Batch]) -> Iterator[tuple[Matches, Any]]:
     """What some rows match, and their users, where there are any."""
-    index, size = opened(question.path, question.version), Size()
-    for portion in portions(question, batches, size):
-        found = index.match_many(portion.events, tags=question.tags, now=portion.now)
-        size.learn(portion.rows.num_rows, len(found.positions))
-        yield found, portion.users
+    for portion, matches in task.answers(batches):
+        rows = portion.rows
+        yield matches, rows.column(USER) if USER in rows.schema.names else None
 
 
 def _batch(**columns: Any) -> Batch:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,8 +28,9 @@ from pyspark.sql.types import (
 )
 
 from remuda.errors import RemudaError
+from remuda.index.answers import Answer, laid_out, listed
 from remuda.index.storage import read_version
-from remuda.spark.asking import Answer, Array, Batch, Question, Size, answers, laid_out
+from remuda.spark.tasks import Array, Batch, Task
 
 SHARD_BYTES = 8 << 30  # of the index; what a machine's memory should hold
 _ROW, _GROUP, _COPY, _FOUND, _ERROR = "row", "group", "copy", "found", "error"
@@ -36,7 +39,7 @@ Groups = tuple[tuple[str, ...], ...]
 
 
 def groups(
-    question: Question, shards: int | Literal["auto"] | None, shard_bytes: int, *, streaming: bool
+    task: Task, shards: int | Literal["auto"] | None, shard_bytes: int, *, streaming: bool
 ) -> Groups:
     """The segments in groups of like size; none where the index is not to be split."""
     if isinstance(shards, int) and shards < 1:
@@ -45,7 +48,7 @@ def groups(
         raise RemudaError("a stream is not split: match its micro-batches, as match_stream does")
     if shards is None or shards == 1 or streaming:
         return ()
-    version = read_version(Path(question.path), question.version)
+    version = read_version(Path(task.path), task.version)
     wanted = math.ceil(version.nbytes / shard_bytes) if shards == "auto" else shards
     sizes = {one["segment"]: one["bytes"] for one in version.segments}
     found: list[list[str]] = [[] for _ in range(min(wanted, len(sizes)))]
@@ -58,29 +61,33 @@ def groups(
 
 
 def fanned_out(
-    events: DataFrame, question: Question, split: Groups, schema: StructType, *, explode: bool
+    events: DataFrame, task: Task, split: Groups, schema: StructType, column: str, *, explode: bool
 ) -> DataFrame:
     """The events, each answered by every group."""
     sent = _sent(events, len(split))
-    names = schema.names
-    if explode and question.n is None:  # nothing has to come together
+    show = partial(laid_out, version=task.version, column=column, explode=explode)
+    if explode and task.question.n is None:  # nothing has to come together
 
         def work(batches: Iterable[Batch]) -> Iterator[Batch]:
-            for _, _, answer in _of_group(question, split, batches):
-                yield from laid_out(answer, question.version, names, explode=True)
+            for _, (portion, matches) in _of_groups(task, split, batches):
+                rows = pa.RecordBatch.from_struct_array(portion.rows.column(_COPY))
+                for table in show(rows, listed(matches), errors=matches.errors):
+                    yield from table.to_batches()
 
         return sent.mapInArrow(work, schema)
 
     def ask(batches: Iterable[Batch]) -> Iterator[Batch]:
-        for numbers, group, answer in _of_group(question, split, batches):
-            yield _told(numbers, group, answer)
+        for group, answer in _of_groups(task, split, batches):
+            yield _partial(group, answer)
 
     def join(batches: Iterable[Batch]) -> Iterator[Batch]:
-        for answer in _joined(question, len(split), batches):
-            yield from laid_out(answer, question.version, names, explode=explode)
+        for rows, lists, errors in _joined(task, len(split), batches):
+            for table in show(rows, lists, errors=errors):
+                yield from table.to_batches()
 
-    told = sent.mapInArrow(ask, _told_schema(events, question))
-    return told.repartition(_ROW).sortWithinPartitions(_ROW, _GROUP).mapInArrow(join, schema)
+    partial_answers = sent.mapInArrow(ask, _partial_schema(events, task))
+    together = partial_answers.repartition(_ROW).sortWithinPartitions(_ROW, _GROUP)
+    return together.mapInArrow(join, schema)
 
 
 def _sent(events: DataFrame, n_groups: int) -> DataFrame:
@@ -96,46 +103,46 @@ def _sent(events: DataFrame, n_groups: int) -> DataFrame:
     return numbered.select(_ROW, copies, _COPY).repartitionById(n_groups * each, place)
 
 
-def _of_group(
-    question: Question, split: Groups, batches: Iterable[Batch]
-) -> Iterator[tuple[Array, int, Answer]]:
-    """The numbers of some rows, the group that was asked about them, and what it said."""
-    size = Size()
-    for batch in filter(len, batches):
-        group, start = batch.column(_GROUP)[0].as_py(), 0
-        rows = pa.RecordBatch.from_struct_array(batch.column(_COPY))
-        for answer in answers(question, [rows], size, split[group]):
-            numbers = batch.column(_ROW).slice(start, answer.rows.num_rows)
-            start += answer.rows.num_rows
-            yield numbers, group, answer
+def _of_groups(task: Task, split: Groups, batches: Iterable[Batch]) -> Iterator[tuple[int, Answer]]:
+    """The answer of each group to the rows that were sent to it."""
+    for group, own in groupby(filter(len, batches), lambda batch: batch.column(_GROUP)[0].as_py()):
+        portions = (
+            task.portion(pa.RecordBatch.from_struct_array(batch.column(_COPY)), batch, split[group])
+            for batch in own
+        )
+        index = task.opened(split[group])
+        for answer in index.ask(portions, task.question, threads=1):
+            yield group, answer
 
 
-def _told_schema(events: DataFrame, question: Question) -> StructType:
+def _partial_schema(events: DataFrame, task: Task) -> StructType:
     fields = {
         _ROW: LongType(),
         _GROUP: IntegerType(),
         _COPY: StructType(events.schema.fields),
-        _FOUND: ArrayType(question.kind),
+        _FOUND: ArrayType(task.kind),
         _ERROR: StringType(),
     }
     return StructType([StructField(name, kind) for name, kind in fields.items()])
 
 
-def _told(numbers: Array, group: int, answer: Answer) -> Batch:
+def _partial(group: int, answer: Answer) -> Batch:
     """What one group says; the first one also hands on the rows."""
-    n = len(numbers)
-    rows = answer.rows.to_struct_array()
+    (portion, matches), n = answer, len(answer.portion)
+    copies = portion.rows.column(_COPY)
     columns = {
-        _ROW: numbers,
+        _ROW: portion.rows.column(_ROW),
         _GROUP: pa.array(np.full(n, group, np.int32)),
-        _COPY: rows if group == 0 else pa.nulls(n, rows.type),
-        _FOUND: answer.found,
-        _ERROR: pa.nulls(n, pa.string()) if answer.errors is None else answer.errors,
+        _COPY: copies if group == 0 else pa.nulls(n, copies.type),
+        _FOUND: listed(matches),
+        _ERROR: pa.nulls(n, pa.string()) if matches.errors is None else matches.errors,
     }
     return pa.RecordBatch.from_pydict(columns)
 
 
-def _joined(question: Question, n_groups: int, batches: Iterable[Batch]) -> Iterator[Answer]:
+def _joined(
+    task: Task, n_groups: int, batches: Iterable[Batch]
+) -> Iterator[tuple[Batch, Array, Array | None]]:
     """What all groups say about a row, which is in as many rows that follow one another."""
     held: list[Any] = []
     for batch in batches:
@@ -144,19 +151,19 @@ def _joined(question: Question, n_groups: int, batches: Iterable[Batch]) -> Iter
         n = whole.num_rows - whole.num_rows % n_groups
         held = [whole.slice(n)]
         if n:
-            yield _join(question, n_groups, whole.slice(0, n))
+            yield _join(task, n_groups, whole.slice(0, n))
 
 
-def _join(question: Question, n_groups: int, batch: Batch) -> Answer:
+def _join(task: Task, n_groups: int, batch: Batch) -> tuple[Batch, Array, Array | None]:
     firsts = pa.array(np.arange(0, batch.num_rows, n_groups))
     rows = pa.RecordBatch.from_struct_array(batch.column(_COPY).take(firsts))
     lists = batch.column(_FOUND)
     offsets = lists.offsets.to_numpy(zero_copy_only=False)[::n_groups]
-    found = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), lists.values)
-    if question.n is not None:
-        found = _best(found, question.n)
-    errors = batch.column(_ERROR).take(firsts) if question.event is not None else None
-    return Answer(rows, found, errors)
+    lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), lists.values)
+    if task.question.n is not None:
+        lists = _best(lists, task.question.n)
+    errors = batch.column(_ERROR).take(firsts) if task.event is not None else None
+    return rows, lists, errors
 
 
 def _best(found: Array, n: int) -> Array:

@@ -22,17 +22,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, Observation
-from pyspark.sql import functions as sf
 from pyspark.sql.streaming.query import StreamingQuery
 
 from remuda.errors import StorageError
+from remuda.index.answers import ERROR, MATCHES, VERSION
 from remuda.index.files import local, make_directory, place, writing
+from remuda.index.question import Question
 from remuda.index.storage import current_version
 from remuda.model.expressions import clock
-from remuda.spark import matching
-from remuda.spark.asking import VERSION
-from remuda.spark.events import ERROR
-from remuda.spark.matching import MATCHES
+from remuda.spark.matching import answered, exploded, observed
 
 _TOLD = "_batch.json"
 _PINS = 100  # batches whose pins are kept; Spark itself retries none but the last
@@ -178,24 +176,14 @@ def _fresh(home: Path, batch_id: int) -> Path:
 
 def _write(frame: DataFrame, pin: _Pin, aside: Path, work: _Work) -> dict[str, int]:
     """Match the rows and write them; how many there were."""
-    how: dict[str, Any] = {
-        "version": pin.version, "now": pin.now, "tags": work.tags, "event": work.event
-    }  # fmt: skip
-    if work.top is None:
-        found = matching.match(frame, work.index, **how)
-    else:
-        found = matching.top(frame, work.index, work.top, weights=work.weights, **how)
-    told = [MATCHES, VERSION] + ([ERROR] if work.event is not None else [])
+    question = Question.of(pin.now, work.tags, work.top, work.weights)
+    found = answered(frame, work.index, question, version=pin.version, event=work.event)
     seen = Observation()
-    found = found.observe(
-        seen,
-        sf.count(sf.lit(1)).alias("rows"),
-        sf.coalesce(sf.sum(sf.size(MATCHES)), sf.lit(0)).alias("matches"),
-        (sf.count(ERROR) if work.event is not None else sf.count(sf.lit(None))).alias("errors"),
-    )
-    found = found.select(*(work.columns or frame.columns), *told)
+    found = observed(found, seen, work.event)
+    added = [MATCHES, VERSION] + ([ERROR] if work.event is not None else [])
+    found = found.select(*(work.columns or frame.columns), *added)
     if work.explode:
-        found = found.withColumn(MATCHES, sf.explode(MATCHES))
+        found = exploded(found)
     found.write.parquet(str(aside))
     return {name: int(value) for name, value in seen.get.items()}
 

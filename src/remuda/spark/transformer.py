@@ -13,7 +13,8 @@ from pyspark.ml.param.shared import HasOutputCol
 from pyspark.ml.util import DefaultParamsReadable, DefaultParamsWritable
 from pyspark.sql import DataFrame
 
-from remuda.spark.matching import MATCHES, match, top
+from remuda.index.answers import MATCHES
+from remuda.spark.matching import match, top
 
 
 def _param(name: str, says: str, convert: Any) -> Any:

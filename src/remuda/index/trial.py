@@ -1,0 +1,75 @@
+"""Criteria tried out: planned, encoded and written once before anybody relies on them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from remuda.encoding.encoder import Encoder
+from remuda.encoding.plan import plan
+from remuda.encoding.storing import write_vocabulary
+from remuda.errors import InvalidCriterion
+from remuda.language import json
+from remuda.language.criterion import Criterion
+from remuda.model.conditions import Exists, In, Missing, Range
+from remuda.model.expressions import Expression, Predicate
+
+_VALUES: tuple[Any, ...] = ("", 0, 0.5, True, [""], {})
+
+
+def try_out(criteria: Iterable[Criterion]) -> None:
+    """InvalidCriterion for the first that an index could not take, or not keep.
+
+    A criterion of ordinary numbers and ASCII texts is one that it can: those, which are the most,
+    cost a few microseconds, the others some hundred.
+    """
+    strange = [one for one in criteria if not _is_ordinary(one.expression)]
+    if not strange:
+        return
+    try:
+        _try(strange)
+    except Exception:  # whatever it is: which of them has it?
+        for one in strange:
+            try:
+                _try([one])
+            except Exception as error:
+                reason = f"it cannot be indexed: {type(error).__name__}: {error}"
+                raise InvalidCriterion(reason, "expression", one.id) from error
+        raise
+
+
+def _try(criteria: Collection[Criterion]) -> None:
+    _, vocabulary = plan(one.expression for one in criteria)
+    for attribute in Encoder(vocabulary).attributes:
+        for value in _VALUES:
+            attribute.spaces(value, 0)
+    json.encode(write_vocabulary(vocabulary))
+    for one in criteria:
+        one.document()
+
+
+def _is_ordinary(expression: Expression) -> bool:
+    pending = [expression]
+    while pending:
+        node = pending.pop()
+        if not isinstance(node, Predicate):
+            pending += node.parts
+        elif node.operations or node.value_weights or not _has_ordinary_operands(node.condition):
+            return False
+    return True
+
+
+def _has_ordinary_operands(condition: Any) -> bool:
+    kind = type(condition)
+    if kind is In:
+        return all(map(_is_ordinary_value, condition.values))
+    if kind is Range:
+        return _is_ordinary_value(condition.lower) and _is_ordinary_value(condition.upper)
+    return kind is Exists or kind is Missing
+
+
+def _is_ordinary_value(value: Any) -> bool:
+    kind = type(value)
+    if kind is str:
+        return bool(value.isascii())
+    return kind is int or kind is float or kind is bool or value is None

@@ -1,0 +1,120 @@
+"""Tasks: a question about the rows of a DataFrame, and how a worker answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from itertools import chain
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+from pyspark.sql.types import DataType, DoubleType, StringType, StructField, StructType
+
+from remuda.encoding.events import Portion, in_column
+from remuda.index.answers import Answer
+from remuda.index.files import local
+from remuda.index.index import Index, load
+from remuda.index.question import Question
+from remuda.index.storage import current_version
+from remuda.model.attributes import Attribute
+from remuda.spark.events import check
+
+NOW, USER = "remuda_now", "remuda_user"  # columns of our own: a micro-batch's moment, a user
+
+Array: TypeAlias = Any  # pyarrow has no types of its own
+Batch: TypeAlias = Any
+Location: TypeAlias = str | PathLike[str]
+Segments: TypeAlias = tuple[str, ...] | None  # None: all of them
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What is asked of which index about every row; plain values, for it goes to the workers."""
+
+    path: str
+    version: str
+    question: Question
+    event: str | None = None  # the column that has the event; None: the whole row is one
+    timed: bool = False  # the moment is in the column NOW
+
+    @classmethod
+    def of(
+        cls,
+        events: DataFrame,
+        index: Location,
+        question: Question,
+        *,
+        version: str | None = None,
+        event: str | None = None,
+        timed: bool = False,
+    ) -> Task:
+        """A task that can be done: what is wrong with it is said on the driver."""
+        check(events.schema, event)
+        path = str(local(index).absolute())  # a link stays one: it may lead elsewhere on a worker
+        return cls(path, version or current_version(Path(path)), question, event, timed)
+
+    @property
+    def kind(self) -> DataType:
+        """The type of one match."""
+        if self.question.n is None:
+            return StringType()
+        return StructType([StructField("id", StringType()), StructField("score", DoubleType())])
+
+    def opened(self, segments: Segments = None) -> Index:
+        return opened(self.path, self.version, segments)
+
+    def with_moment(self, events: DataFrame) -> DataFrame:
+        """A stream gets the moment of each micro-batch, which Spark keeps for its retry."""
+        return events.withColumn(NOW, sf.current_timestamp()) if self.timed else events
+
+    def answers(self, batches: Iterable[Batch]) -> Iterator[Answer]:
+        """What the rows match, in portions whose matches are never too many."""
+        rest = filter(len, batches)
+        for first in rest:  # a task without rows opens nothing
+            question = self.question
+            if self.timed:
+                moment = first.column(NOW).cast(pa.int64())[0].as_py() // 1000  # in microseconds
+                question = replace(question, now=moment)
+            portions = self.portions(chain([first], rest))
+            yield from self.opened().ask(portions, question, threads=1)
+
+    def portions(self, batches: Iterable[Batch]) -> Iterator[Portion]:
+        """The batches as portions of events; their rows may have one column more, the user."""
+        for batch in batches:
+            rows = without(batch, NOW)
+            yield self.portion(without(rows, USER), rows)
+
+    def portion(self, rows: Batch, given: Batch, segments: Segments = None) -> Portion:
+        """The events of some rows, which were given with more beside them."""
+        if self.event is None:
+            return Portion(rows, given)
+        fields = partial(looked_at, self.path, self.version, segments)
+        return in_column(given, rows.column(self.event), fields)
+
+
+def without(batch: Batch, column: str) -> Batch:
+    return batch.drop_columns([column]) if column in batch.schema.names else batch
+
+
+_open: dict[str, tuple[Any, Index]] = {}
+
+
+def opened(path: str, version: str, segments: Segments = None) -> Index:
+    """The index or some of its segments; a worker keeps one state of each path open."""
+    key = version, segments
+    if path not in _open or _open[path][0] != key:
+        _open.pop(path, None)  # first, so that two are never held
+        _open[path] = key, load(path, version=version, segments=segments)
+    return _open[path][1]
+
+
+@lru_cache(maxsize=64)
+def looked_at(path: str, version: str, segments: Segments = None) -> frozenset[str] | None:
+    """The fields of events that the index looks at; None where a path is of whole events."""
+    fields = [Attribute.parse(one).field for one in opened(path, version, segments).attributes()]
+    return None if None in fields else frozenset(one for one in fields if one is not None)

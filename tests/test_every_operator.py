@@ -1,0 +1,105 @@
+"""Every condition and every pre-operation in every place that has to know it.
+
+A new one fails here until it has a row, and then until each of these places knows it.
+"""
+
+from __future__ import annotations
+
+import random
+from contextlib import suppress
+from typing import Any, get_args
+
+import pytest
+
+import remuda as rm
+from remuda.errors import NoSqlEquivalent
+from remuda.language.criterion import Criterion
+from remuda.model import conditions, operations
+from remuda.model.attributes import Attribute
+from remuda.model.calendars import Extract
+from remuda.model.conditions import Condition, Relation
+from remuda.model.explanations import describe
+from remuda.model.expressions import Polarity, Predicate
+from remuda.model.operations import Arithmetic, Integral, Operation
+from remuda.proof.deriving import derive
+from strategies import NOW
+
+CONDITIONS: dict[type, Any] = {
+    conditions.In: conditions.In((1, "b")),
+    conditions.Range: conditions.Range(1, 5, lower_closed=True),
+    conditions.Matches: conditions.Matches("b+"),
+    conditions.Version: conditions.Version("1.2", above=True),
+    conditions.Like: conditions.Like("%b%"),
+    conditions.Prefix: conditions.Prefix("b"),
+    conditions.Suffix: conditions.Suffix("b"),
+    conditions.Contains: conditions.Contains("b"),
+    conditions.Related: conditions.Related(Relation.SUPERSET, (1,)),
+    conditions.Exists: conditions.Exists(),
+    conditions.Missing: conditions.Missing(),
+}
+OPERATIONS: dict[type, Any] = {
+    operations.Calculate: operations.Calculate(Arithmetic.ADDITION, 2),
+    operations.Divide: operations.Divide(Integral.MODULO, 3),
+    operations.BinaryConversion: operations.BinaryConversion(),
+    operations.Length: operations.Length(),
+    operations.Size: operations.Size(),
+    operations.Substring: operations.Substring(0, 1),
+    operations.DateTime: operations.DateTime(Extract.YEAR),
+    operations.ToDateTime: operations.ToDateTime(),
+}
+A = Attribute.parse("a")
+PREDICATES = [
+    *(
+        Predicate(A, condition, (), polarity)
+        for condition in CONDITIONS.values()
+        for polarity in Polarity
+    ),
+    *(Predicate(A, conditions.Range(0, 3000), (operation,)) for operation in OPERATIONS.values()),
+]
+EVENTS: list[dict[str, Any]] = [
+    {}, {"a": None}, {"a": []}, {"a": 1}, {"a": 2.5}, {"a": "b"}, {"a": "1.3"}, {"a": "abc"},
+    {"a": [1, "b"]}, {"a": [1, 2]}, {"a": True}, {"a": 86_400_000}, {"a": "1970-01-02T00:00:00Z"},
+    {"a": {"k": 1}},
+]  # fmt: skip
+
+
+def test_every_kind_has_a_row() -> None:
+    assert set(CONDITIONS) == set(get_args(Condition))
+    assert set(OPERATIONS) == set(get_args(Operation))
+
+
+@pytest.mark.parametrize("predicate", PREDICATES, ids=describe)
+def test_is_written_and_read_in_every_form(predicate: Predicate) -> None:
+    criterion = Criterion("c", predicate)
+    from_json = Criterion.from_json(criterion.to_json())
+    from_text = Criterion("c", rm.parse(criterion.to_text()))
+    for event in EVENTS:
+        assert from_json.score(event, now=NOW) == criterion.score(event, now=NOW)
+        assert from_text.holds(event, now=NOW) == criterion.holds(event, now=NOW)
+    with suppress(NoSqlEquivalent):
+        assert criterion.to_sql()
+
+
+@pytest.mark.parametrize("predicate", PREDICATES, ids=describe)
+def test_is_explained_and_derived(predicate: Predicate) -> None:
+    criterion = Criterion("c", predicate)
+    for event in EVENTS:
+        assert criterion.explain(event, now=NOW).holds == criterion.holds(event, now=NOW)
+    found = {
+        criterion.holds(event, now=NOW) for event in derive(rm.Index.build([criterion]), now=NOW)
+    }
+    assert found == {True, False}
+
+
+def test_is_found_by_an_index_built_merged_and_loaded(tmp_path) -> None:
+    criteria = [Criterion(f"c{i}", predicate) for i, predicate in enumerate(PREDICATES)]
+    random.Random(1).shuffle(criteria)
+    index = rm.Index.build(criteria[::2])
+    index.add(criteria[1::2])
+    index.merge()
+    index.save(tmp_path)
+    for event in EVENTS:
+        expected = {one.id for one in criteria if one.holds(event, now=NOW)}
+        for asked in (index, rm.load(tmp_path)):
+            assert set(asked.match(event, now=NOW)) == expected
+            assert set(asked.match_many([event], now=NOW).ids(0)) == expected
