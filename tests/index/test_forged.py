@@ -18,7 +18,7 @@ from remuda import attr
 from remuda.errors import StorageError
 from strategies import SOAK
 
-TRIES = 1000 if SOAK else 60
+TRIES = 1000 if SOAK else 40
 
 
 def criteria(n: int) -> list[rm.Criterion]:
@@ -130,9 +130,7 @@ def test_nor_where_bounds_are_checked() -> None:
 def test_unverified_loading_still_sees_structure(tmp_path: Path) -> None:
     rm.Index.build(criteria(300)).save(tmp_path)
     (file,) = tmp_path.glob("segments/*/matcher.bin")
-    data = bytearray(file.read_bytes())
-    data[:4096] = b"\xff" * 4096
-    file.write_bytes(data)
+    file.write_bytes(b"\xff" * file.stat().st_size)
     with pytest.raises(StorageError, match="checksum"):
         rm.load(tmp_path)
     with pytest.raises(StorageError, match="not those of an index") as caught:
