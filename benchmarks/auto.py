@@ -26,7 +26,7 @@ from remuda.encoding.table import ClauseTable, EventBatch
 from remuda.index.index import Index
 from remuda.jit import kernel
 from remuda.matchers.auto import Auto
-from remuda.matchers.auto.single import find
+from remuda.matchers.auto.single import find_alone
 from remuda.matchers.contract import conjunction_matcher
 from remuda.workload.begen import BEGen
 
@@ -156,7 +156,7 @@ def _pairs(name: str, n_events: int) -> list[str]:
     single, called, batch, counted = (
         clock.best(call) / n_events * 1e6
         for call in (
-            lambda: _find_each(events.starts, events.spaces, *auto._built, *scratch.each),
+            lambda: _find_each(events, scratch.where, auto),
             lambda: [auto.match_one(one) for one in ones],
             lambda: auto.match(events),
             lambda: auto.count(events),
@@ -172,18 +172,16 @@ def _pairs(name: str, n_events: int) -> list[str]:
     ]
 
 
-@kernel
-def _find_each(  # type: ignore[no-untyped-def]
-    starts, spaces, arena, places, traits, dim_bits, n_masked, state, cells, visits, queue, out
-) -> int:
+def _find_each(events: EventBatch, where: Any, auto: Auto) -> int:
     """Match all events one by one, and keep none of what they find."""
+    return _count_each(events.starts, events.spaces, where, auto.dim_bits, auto.n_masked)  # type: ignore[no-any-return]
+
+
+@kernel
+def _count_each(starts, spaces, where, dim_bits, n_masked) -> int:  # type: ignore[no-untyped-def]
     n = 0
     for event in range(len(starts) - 1):
-        found, _ = find(
-            spaces, starts[event], starts[event + 1], arena, places, traits, dim_bits, n_masked,
-            state, cells, visits, queue, out,
-        )  # fmt: skip
-        n += found
+        n += find_alone(spaces, starts[event], starts[event + 1], where, dim_bits, n_masked)[0]
     return n
 
 
@@ -297,7 +295,7 @@ def _warm_up(drawing: Any) -> None:
     auto.match(events)
     auto.count(events)
     auto.match_one(events.one(0).spaces)
-    _find_each(events.starts, events.spaces, *auto._built, *auto._lend().each)
+    _find_each(events, auto._lend().where, auto)
 
 
 def _pair(theirs: float | None, ours: float) -> str:
