@@ -16,6 +16,7 @@ import pandas as pd
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from remuda.errors import InvalidCriterion
 from remuda.model.attributes import Attribute
 from remuda.model.calendars import Extract
 from remuda.model.conditions import (
@@ -45,6 +46,7 @@ from remuda.model.operations import (
     Substring,
     ToDateTime,
 )
+from remuda.model.patterns import regex
 
 SOAK = os.environ.get("REMUDA_SOAK") == "1"
 ALL = os.environ.get("REMUDA_ALL") == "1"  # `./run test all`: what is missing is a failure
@@ -115,7 +117,13 @@ def _foreign(draw: st.DrawFn) -> object:  # a function, whose name is all that H
     return _FOREIGN[draw(st.integers(0, len(_FOREIGN) - 1))]
 
 
-_elements = st.one_of(scalars, scalars, scalars, _odd, _foreign())
+event_texts = st.one_of(  # more than criteria may have: halves of surrogate pairs
+    st.sampled_from((*_STRINGS, "abc and abc and abc", "a.b", "abcabcabc", "ABC and", "a\ud800")),
+    st.lists(st.sampled_from(("abc", "a", " and ", "ABC", "日本", "\udfff")), max_size=4).map(
+        "".join
+    ),
+)
+_elements = st.one_of(scalars, scalars, scalars, _odd, _foreign(), event_texts)
 values = st.one_of(_elements, st.lists(_elements, max_size=4))
 events = st.fixed_dictionaries(
     {},
@@ -144,7 +152,23 @@ def ranges(draw: st.DrawFn) -> Range:
     return Range(draw(bound), draw(bound), draw(st.booleans()), draw(st.booleans()))
 
 
-_patterns = st.sampled_from(("a.*", ".*", "", "[ab]+", "(a|b)c?", r"\d\.\d", "(?i)B", "^a", "b$"))
+def is_pattern(pattern: str) -> bool:
+    """Whether RE2 takes the pattern."""
+    try:
+        return bool(regex(pattern))
+    except InvalidCriterion:
+        return False
+
+
+_PATTERNS = ("a.*", ".*", "", "[ab]+", "(a|b)c?", r"\d\.\d", "(?i)B", "^a", "b$")
+_LITERALS = ("a", "abc", " and ", r"\Qa.b\E", "日本", "ABC", "(?:abc)", "abc", "[ab]", "é")
+_BETWEEN = ("", ".*", r"\w+", "(?s:.*)", "|", "?", "{3}", "(?i)")
+shared_patterns = (  # of literals that many share, some of them several times
+    st.lists(st.sampled_from((*_LITERALS, *_BETWEEN)), max_size=7).map("".join).filter(is_pattern)
+)
+_patterns = st.one_of(st.sampled_from((*_PATTERNS, r"\Qa.b")), shared_patterns)
+
+
 _likes = st.sampled_from(("a%", "%b", "_", "%", "a\\%b", "%a%b%", "", "a_c", "\\\\"))
 _texts = st.sampled_from((*_STRINGS, "\ud7ff", "a\U0010ffff"))
 

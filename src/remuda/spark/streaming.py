@@ -16,7 +16,7 @@ import shutil
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -64,11 +64,9 @@ class _Work:
     output: str
     pins: str
     columns: tuple[str, ...] | None
-    top: int | None
     explode: bool
     event: str | None
-    tags: frozenset[str] | None
-    weights: Mapping[str, float] | None
+    question: Question  # but for its moment
     on_batch: Callable[[Batch], None] | None
 
 
@@ -101,11 +99,9 @@ def match_stream(
         output=_directory(output),
         pins=str(Path(_directory(checkpoint), "remuda")),
         columns=None if columns is None else tuple(columns),
-        top=top,
         explode=explode,
         event=event,
-        tags=None if tags is None else frozenset(tags),
-        weights=None if weights is None else dict(weights),
+        question=Question.of(0, tags, top, weights),
         on_batch=on_batch,
     )
     current_version(Path(work.index))  # better no stream than one that fails at its first event
@@ -176,7 +172,7 @@ def _fresh(home: Path, batch_id: int) -> Path:
 
 def _write(frame: DataFrame, pin: _Pin, aside: Path, work: _Work) -> dict[str, int]:
     """Match the rows and write them; how many there were."""
-    question = Question.of(pin.now, work.tags, work.top, work.weights)
+    question = replace(work.question, now=pin.now)
     found = answered(frame, work.index, question, version=pin.version, event=work.event)
     seen = Observation()
     found = observed(found, seen, work.event)
