@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import golden
+import pyarrow as pa
 import pytest
 
 import remuda as rm
 from remuda.errors import StorageError
 from remuda.index import directory, storage
+from remuda.index.roster import packed_documents
 from remuda.matchers.auto import Auto
 
 GOLDEN = sorted((Path(__file__).parents[1] / "data" / "golden").glob("*.zip"))
@@ -105,6 +107,24 @@ def test_other_fields_mean_another_layout(saved: Path, caplog, change: str) -> N
     golden.rewrite(manifest, json.dumps(said).encode())
     assert golden.answers(rm.load(saved)) == expected
     assert "it is built anew" in caplog.text
+
+
+def test_what_is_refused_today_does_not_keep_the_rest_from_opening(
+    saved: Path, monkeypatch, caplog
+) -> None:
+    expected = golden.answers(rm.load(saved))
+    (file,) = saved.glob("segments/*/criteria.arrow")
+    documents = [one.document() for one in rm.load(saved)]
+    documents[-1] = b'{"id": "off", "nonsense": 1}'
+    golden.rewrite(file, packed_documents(pa.array(documents, pa.large_binary())))
+    monkeypatch.setitem(storage._LAYOUTS, "plan", 99)
+    index = rm.load(saved)
+    assert "'off'" in caplog.text
+    assert "holds for no event" in caplog.text
+    assert [index.match(event) for event in golden.events()] == expected[0]  # it was off anyway
+    assert "off" in index
+    with pytest.raises(StorageError, match="lacks the property"):
+        _ = index["off"]
 
 
 def test_spark_builds_do_not_keep_segments_of_another_layout() -> None:
