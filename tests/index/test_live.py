@@ -23,8 +23,22 @@ from remuda.index.nearest import shortfall
 from remuda.index.segment import Segment
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
-from strategies import NOW, count, events, expressions
+from strategies import NOW, count
+from strategies import events as any_event
+from strategies import expressions as any_expression
 
+
+@st.composite
+def _event(draw):  # functions, whose names are all that Hypothesis prints of them
+    return draw(any_event)
+
+
+@st.composite
+def _expression(draw):
+    return draw(any_expression)
+
+
+events, expressions = _event(), _expression()
 ids = st.sampled_from([f"c{i}" for i in range(12)])
 tags = st.frozensets(st.sampled_from("xyz"), max_size=2)
 moments = st.sampled_from((NOW, NOW - 86_400_000, NOW + 86_400_000))
