@@ -36,8 +36,8 @@ print(time.perf_counter() - start, private_bytes() - before)
 def main(n: int = 1_000_000) -> None:
     """Measure with n criteria and print."""
     table = Table("what", "measured", "wanted", title=f"engine, {n:,} criteria")
-    criteria = [_criterion(i) for i in range(n)]
-    later = [_criterion(i) for i in range(n, n + 2 * _SINGLES + 10)]
+    criteria = [criterion_of(i) for i in range(n)]
+    later = [criterion_of(i) for i in range(n, n + 2 * _SINGLES + 10)]
     _warm_up()
     with TemporaryDirectory() as directory:
         path = Path(directory) / "engine"
@@ -69,7 +69,7 @@ def _in_memory(
     start = time.perf_counter()
     for criterion in later[:_SEEN]:
         engine.add("all", criterion)
-        if criterion.id not in engine.search("all", _event(int(criterion.id[1:]))):
+        if criterion.id not in engine.search("all", event_of(int(criterion.id[1:]))):
             raise AssertionError(f"{criterion.id} was added and is not found")
     each = (time.perf_counter() - start) / _SEEN
     table.add_row("add one and find it, in memory", f"{each * 1e6:,.0f} µs", "under 1,000 µs")
@@ -81,7 +81,7 @@ def _in_memory(
 def _with_tail(table: Table, index: rm.Index, late: Sequence[rm.Criterion]) -> None:
     """Questions about one event, each the first since the tail changed."""
     index.merge()
-    events = [_event(i) for i in range(_QUESTIONS)]
+    events = [event_of(i) for i in range(_QUESTIONS)]
     plain = _median(lambda event: [one.holds(event) for one in late[:_LATE]], events)
     asked: dict[str, Callable[[rm.Index, Any], object]] = {
         "top": lambda index, event: index.top(event, 5),
@@ -116,7 +116,7 @@ def private_bytes() -> int:
     return sum(int(line.split()[1]) for line in lines if line.startswith("Private_Dirty")) * 1024
 
 
-def _criterion(i: int) -> rm.Criterion:
+def criterion_of(i: int) -> rm.Criterion:
     """A rule as one would target an advertisement, each a little different."""
     age, country, tier = rm.attr("age"), rm.attr("country"), rm.attr("tier")
     expression = (
@@ -128,7 +128,7 @@ def _criterion(i: int) -> rm.Criterion:
     return rm.Criterion(f"c{i}", expression)
 
 
-def _event(i: int) -> dict[str, object]:
+def event_of(i: int) -> dict[str, object]:
     """An event that satisfies the criterion of that number."""
     return {"age": i % 60, "country": f"C{i % 200}", "tier": i % 97, "platform": f"p{(i + 1) % 7}"}
 
@@ -137,8 +137,8 @@ def _warm_up() -> None:
     """Compile what will be measured."""
     engine = Engine()
     for i in range(200):
-        engine.add("few", _criterion(i))
-    engine.add("few", [_criterion(i) for i in range(1_000, 2_000)])
+        engine.add("few", criterion_of(i))
+    engine.add("few", [criterion_of(i) for i in range(1_000, 2_000)])
     engine.search("few", {"age": 20})
 
 

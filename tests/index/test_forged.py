@@ -1,4 +1,4 @@
-"""Files that are damaged or forged, with right checksums: an error that names one, or some answer."""
+"""Files that are forged, with right checksums: an error that names one, or some answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from remuda import attr
 from remuda.errors import StorageError
 from strategies import SOAK
 
-TRIES = 1000 if SOAK else 60
+TRIES = 1000 if SOAK else 40
 
 
 def criteria(n: int) -> list[rm.Criterion]:
@@ -79,11 +79,10 @@ def overwritten(data: bytes, draw: random.Random) -> bytes:
     n = draw.choice([1, 1, 1, 2, 8, len(words)])
     start = draw.randrange(len(words))
     for i in range(start, min(start + n, len(words))):
-        old = int(words[i])
-        words[i] = draw.choice(
-            [draw.getrandbits(32), draw.getrandbits(8), old + 1, old - 1, old ^ 1 << draw.getrandbits(5),
-             int(draw.choice(words)), 0xFFFFFFFF, 0]
-        ) & 0xFFFFFFFF  # fmt: skip
+        old, like = int(words[i]), int(draw.choice(words))
+        near = [old + 1, old - 1, old ^ 1 << draw.getrandbits(5), like]
+        far = [draw.getrandbits(32), draw.getrandbits(8), 0xFFFFFFFF, 0]
+        words[i] = draw.choice(near + far) & 0xFFFFFFFF
     return words.tobytes()[: len(data)]
 
 
@@ -110,10 +109,10 @@ def test_no_file_leads_a_kernel_astray(tmp_path: Path, matcher: str) -> None:
         golden.rewrite(file, overwritten(file.read_bytes(), draw))
         try:
             ask(rm.load(home, verify=draw.random() < 0.5))
-        except StorageError as error:
-            refused += 1
-            assert str(home) in error.path, (seed, number, file, error)
         except BaseException as error:
+            if isinstance(error, StorageError) and str(home) in error.path:
+                refused += 1
+                continue
             error.add_note(f"seed {seed}, try {number}: {file}")
             raise
     assert 0 < refused < TRIES
@@ -131,9 +130,7 @@ def test_nor_where_bounds_are_checked() -> None:
 def test_unverified_loading_still_sees_structure(tmp_path: Path) -> None:
     rm.Index.build(criteria(300)).save(tmp_path)
     (file,) = tmp_path.glob("segments/*/matcher.bin")
-    data = bytearray(file.read_bytes())
-    data[:4096] = b"\xff" * 4096
-    file.write_bytes(data)
+    file.write_bytes(b"\xff" * file.stat().st_size)
     with pytest.raises(StorageError, match="checksum"):
         rm.load(tmp_path)
     with pytest.raises(StorageError, match="not those of an index") as caught:

@@ -13,7 +13,7 @@ import pytest
 import remuda as rm
 from remuda.encoding import encoder as encoding
 from remuda.index import trial
-from remuda.model import jsonpaths
+from remuda.model import jsonpaths, patterns
 from remuda.model.expressions import MAX_LEVELS, Expression
 
 a, v = rm.attr("a"), rm.attr("v").version()
@@ -148,6 +148,14 @@ def test_large_criteria_do_not_wait_in_the_tail() -> None:
     index.add(rm.Criterion("small", a == 1))
     assert index.stats()["tail"] == 1
     assert index.match({"a": 1}) == ["large", "small"]
+
+
+def test_what_is_remembered_of_patterns_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patterns, "_COMPILED_BYTES", 1 << 20)
+    for i in range(200):
+        rm.attr("t").matches(f"{i}[a-z]{{100}}")
+        assert len(patterns._COMPILED) < 200
+    assert patterns.regex("199[a-z]{100}") is patterns.regex("199[a-z]{100}")
 
 
 EVENTS = {

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pyarrow as pa
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -17,9 +20,25 @@ from remuda.index import index as module
 from remuda.index import merging, state
 from remuda.index.index import Index, load
 from remuda.index.nearest import shortfall
+from remuda.index.segment import Segment
 from remuda.language.criterion import Criterion
-from strategies import NOW, count, events, expressions
+from remuda.language.python import attr
+from strategies import NOW, count
+from strategies import events as any_event
+from strategies import expressions as any_expression
 
+
+@st.composite
+def _event(draw):  # functions, whose names are all that Hypothesis prints of them
+    return draw(any_event)
+
+
+@st.composite
+def _expression(draw):
+    return draw(any_expression)
+
+
+events, expressions = _event(), _expression()
 ids = st.sampled_from([f"c{i}" for i in range(12)])
 tags = st.frozensets(st.sampled_from("xyz"), max_size=2)
 moments = st.sampled_from((NOW, NOW - 86_400_000, NOW + 86_400_000))
@@ -165,3 +184,41 @@ class LiveIndex(RuleBasedStateMachine):
 
 TestLiveIndex = pytest.mark.soak(LiveIndex.TestCase)
 TestLiveIndex.settings = settings(max_examples=count(40, 3_000), stateful_step_count=25)
+
+
+def test_a_copy_goes_its_own_way() -> None:
+    index = Index.build([Criterion("a", attr("x") == 1)])
+    index.add(Criterion("b", attr("x") == 1))
+    with index._writing:  # a writer is at work: who has a copy does not wait for it
+        copied = copy(index)
+        changing = threading.Thread(target=copied.remove, args=("a",))
+        changing.start()
+        changing.join(timeout=30)
+        assert not changing.is_alive()
+    assert (copied.match({"x": 1}), index.match({"x": 1})) == (["b"], ["a", "b"])
+
+
+def test_the_tail_becomes_a_segment_once_and_not_for_few_events(monkeypatch) -> None:
+    index = Index.build([Criterion("a", attr("x") == 1)])
+    made = []
+    build = Segment.build
+    monkeypatch.setattr(
+        Segment, "build", lambda *parts, **how: made.append(1) or build(*parts, **how)
+    )
+    index.add([Criterion(f"t{i}", attr("x") >= i) for i in range(100)])
+    for _ in range(3):
+        assert index.match_many([{"x": 1}]).ids(0) == ["a", "t0", "t1"]
+        assert [one.id for one in index.top({"x": 1}, 2)] == ["a", "t0"]
+        index.match({"x": 1})
+    assert made == []
+    for _ in range(3):
+        assert index.count_many(pa.table({"x": [0, 1, 2]})).tolist() == [1, 3, 3]
+        assert index.match({"x": 2}) == ["t0", "t1", "t2"]
+    index.match_many([{"x": 1}] * 1000)
+    assert made == [1]
+    index.remove("a")
+    index.reach([{"x": 1}] * 1000)
+    assert made == [1], "the tail is the same"
+    index.remove("t7")
+    assert index.reach([{"x": 1}] * 1000).sum() == 2000
+    assert made == [1, 1]

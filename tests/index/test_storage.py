@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 import remuda as rm
+from remuda.cli import building, outputs
+from remuda.cli.files import read_criteria
 from remuda.errors import StorageError
-from remuda.index import directory
+from remuda.index import directory, files
 
 
 def rules(n: int, start: int = 0) -> list[rm.Criterion]:
@@ -116,3 +118,78 @@ def test_nothing_is_left_behind_when_writing_fails(index, tmp_path, monkeypatch)
     assert not list(tmp_path.glob("**/.*"))
     assert "r50" not in rm.load(tmp_path)
     assert "r50" in index
+
+
+def test_no_flipped_bit_in_CURRENT_serves_another_version(index: rm.Index, tmp_path: Path) -> None:  # noqa: N802
+    for i in range(3):
+        index.add(rules(1, 50 + i)[0])
+        index.save(tmp_path)
+    file = tmp_path / "CURRENT"
+    good = file.read_bytes()
+    for at in range(8 * len(good)):
+        bad = bytearray(good)
+        bad[at // 8] ^= 1 << at % 8
+        file.write_bytes(bad)
+        with pytest.raises(StorageError) as caught:
+            rm.load(tmp_path)
+        assert caught.value.path == str(file)
+    for end in range(len(good)):
+        file.write_bytes(good[:end])
+        with pytest.raises(StorageError):
+            rm.load(tmp_path)
+
+
+def test_an_open_index_holds_no_descriptor(tmp_path: Path) -> None:
+    n = len(list(Path("/dev/fd").iterdir()))
+    big = rm.Index.build(rules(3000))
+    big.save(tmp_path)
+    big.remove("r3")
+    big.save(tmp_path)
+    opened = [rm.load(tmp_path) for _ in range(50)]
+    assert len(list(Path("/dev/fd").iterdir())) == n
+    assert all(one.match({"a": 9, "b": "x"}) == big.match({"a": 9, "b": "x"}) for one in opened)
+
+
+def test_new_directories_have_durable_names(index: rm.Index, tmp_path: Path, monkeypatch) -> None:
+    synced = []
+    monkeypatch.setattr(files, "sync", synced.append)
+    home = tmp_path / "a" / "b" / "index"
+    index.save(home)
+    assert {tmp_path, tmp_path / "a", tmp_path / "a" / "b"} <= set(synced)
+    assert {home, home / "versions", home / "segments"} <= set(synced)
+
+
+SCHEMES = ["s3://bucket/x", "gs://b/x", "abfss://c@a/x", "hdfs://n/x", "dbfs:/x", Path("s3://b/x")]
+DOORS = {
+    "save": lambda path: rm.Index.build(rules(1)).save(path),
+    "load": rm.load,
+    "engine": rm.Engine,
+    "reader": lambda path: rm.Engine(path, read_only=True),
+    "command line, index": lambda path: building._built(
+        building.Plan((), None, str(path), "auto", (), False, None, None), rules(1)
+    ),
+    "command line, output": lambda path: outputs.write_lines(str(path), [1]),
+    "command line, input": lambda path: list(read_criteria([str(path)])),
+}
+
+
+@pytest.mark.parametrize("path", SCHEMES, ids=str)
+@pytest.mark.parametrize("door", DOORS)
+def test_a_path_with_a_scheme_is_refused(door: str, path, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StorageError, match=f"{str(path).partition(':')[0]}: is not a file system"):
+        DOORS[door](path)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("form", ["file://{}", "file:{}", "{}"])
+def test_a_file_uri_is_a_path(index: rm.Index, tmp_path: Path, form: str) -> None:
+    index.save(form.format(tmp_path / "index"))
+    assert len(rm.load(form.format(tmp_path / "index"))) == len(index)
+
+
+@pytest.mark.parametrize("path", ["file://host/x", "file:x/y", "FILE:////x"])
+def test_other_file_uris_are_refused_or_relative(path: str, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StorageError):
+        rm.load(path)

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remuda.errors import NoSqlEquivalent, ParseError
@@ -20,7 +20,7 @@ from remuda.language.tokens import MAX_DEPTH
 from remuda.model.attributes import Attribute
 from remuda.model.conditions import TWO_VALUED, Exists, In, Missing
 from remuda.model.expressions import And, Expression, Not, Or, Polarity, Predicate
-from strategies import NOW, events, expressions, predicates
+from strategies import NOW, count, events, expressions, predicates
 
 x, y = attr("x"), attr("y")
 NEVER, ALWAYS = Or(), And()
@@ -474,7 +474,6 @@ UNSAID = [
     (x.within(), "is a number"),
     (x == 10**38, "38 digits"),
     (x.isin(10**30, Decimal("0.000000001")), "38 digits"),
-    (x == "\ud800", "surrogate"),
     (x.matches("(?i)a"), "Java"),
     (x.binary() == "1", "pre-operation"),
     (x.to_datetime() == 1, "pre-operation"),
@@ -520,3 +519,55 @@ def test_names_what_spark_cannot_say(predicate, reason):
 )
 def test_regular_expressions_for_java(pattern, java):
     assert java_regex(pattern) == java
+
+
+NO_EXPRESSIONS = (
+    "a = 1e",
+    "a = 1e+",
+    ". 1.5BD",
+    "a = . 1.5BD",
+    "OR ( NULL [ ]",
+    "( NULL [ ]",
+    "a [ ] = 1",
+    "NULL[0]",
+    "TRUE[0] = 1",
+    "a = '\ud800'",
+    "`\ud800` = 1",
+)
+
+
+@pytest.mark.parametrize("text", NO_EXPRESSIONS)
+def test_what_is_no_expression_is_a_parse_error(text: str) -> None:
+    with pytest.raises(ParseError):
+        parse(text)
+
+
+def test_an_expression_is_a_string() -> None:
+    with pytest.raises(TypeError, match="not 5"):
+        parse(5)  # type: ignore[arg-type]
+
+
+_SOUP = """
+a b . , ( ) [ ] * + - % = < > ; : ? @ # $ ! ~ ^ & | / \\ ' \" ` { }
+AND OR NOT NULL TRUE FALSE IN IS LIKE RLIKE BETWEEN ESCAPE DISTINCT FROM AS DIV
+CAST( DATE TIMESTAMP INT DECIMAL( CASE WHEN THEN END SELECT INTERVAL EXISTS( LATERAL
+version( size( array_contains( exists( object( list( double( substring( datetime(
+1 1e 1.5BD 5L 1.5D .5 0x1F 1e400 'x' '' r'x' -- /* */ <=> <> := :: -> => || && {{ }}
+"""
+_WORDS = st.sampled_from(_SOUP.split())
+
+
+@settings(max_examples=count(300, 100_000))
+@given(
+    st.one_of(
+        st.lists(_WORDS, max_size=12).map(" ".join),
+        st.lists(_WORDS, max_size=8).map("".join),
+        st.text(st.characters(exclude_categories=()), max_size=20),
+    )
+)
+def test_any_text_is_an_expression_or_a_parse_error(text: str) -> None:
+    try:
+        found = parse(text)
+    except ParseError:
+        return
+    assert found.holds({}) in (True, False)

@@ -14,9 +14,8 @@ from matchers.test_contract import rows_of
 from remuda.arrays import frozen, ragged, starts_of
 from remuda.encoding.table import ClauseTable, CnfTable, EventBatch
 from remuda.matchers.contract import Literal, Ranked, cnf_matcher, conjunction_matcher
-from remuda.matchers.kcnf import CnfKIndex
 from remuda.matchers.kernels.plists import PostingLists
-from remuda.matchers.kindex import KIndex
+from remuda.matchers.kindex import CnfKIndex, KIndex
 from remuda.matchers.pscan import PScan
 from remuda.matchers.scan import Scan
 from remuda.matchers.sift import Sift

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from remuda.errors import DuplicateCriterion, RemudaError, StorageError
+from remuda.index import storage
 from remuda.index.index import Index, load
 from remuda.index.locking import Lock
 from remuda.index.storage import read_version
@@ -14,7 +15,10 @@ from remuda.language import json
 from remuda.language.criterion import Criterion
 from remuda.language.text import parse
 from remuda.spark.building import build_index, sweep
+from remuda.spark.checking import ratify
 from remuda.spark.criteria import read_criteria
+from remuda.spark.functions import register
+from remuda.spark.matching import match
 
 EVENTS = [{"a": i % 5, "b": i % 3} for i in range(15)]
 
@@ -101,6 +105,34 @@ def test_another_number_of_shards_or_another_matcher_writes_all_anew(spark, tmp_
     assert (built.version, built.shards) == ("v000003", 3)
     assert load(home).matcher == "scan"
     check(home, criteria)
+
+
+def test_another_layout_writes_all_anew(spark, tmp_path, monkeypatch):
+    home, criteria = tmp_path / "index", [criterion(i) for i in range(10)]
+    build_index(table(spark, criteria), home, shards=2)
+    old = segments(home)
+    monkeypatch.setitem(storage._LAYOUTS, "plan", 0)
+    assert build_index(table(spark, criteria), home).version == "v000002"
+    monkeypatch.undo()
+    assert not old & segments(home)
+    check(home, criteria)
+
+
+DOORS = {
+    "build": lambda spark, path: build_index(table(spark, [criterion(1)]), path),
+    "sweep": lambda _, path: sweep(path),
+    "match": lambda spark, path: match(table(spark, [criterion(1)]), path),
+    "register": lambda spark, path: register(spark, {"one": path}),
+    "ratify": lambda spark, path: ratify(path, spark=spark),
+}
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_path_with_a_scheme_is_refused(spark, tmp_path, monkeypatch, door):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StorageError, match="s3: is not a file system"):
+        DOORS[door](spark, "s3://bucket/index")
+    assert not list(tmp_path.iterdir())
 
 
 def test_nothing_at_all(spark, tmp_path):

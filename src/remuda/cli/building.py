@@ -83,8 +83,8 @@ def build(
 
 def _in_process(plan: Plan) -> Figures:
     figures, sieve = Figures("criteria"), Sieve()
-    with working("reading criteria") as told:
-        rows = counted(read_criteria(plan.criteria, plan.input_format), told)
+    with working("reading criteria") as progress:
+        rows = counted(read_criteria(plan.criteria, plan.input_format), progress)
         found = list(sieve.good(rows))
     figures.rows, figures.rejects = sieve.n_rows, len(sieve.rejects)
     keep_rejects(sieve.rejects, plan.rejects)

@@ -44,8 +44,8 @@ def check(
 
 def _in_process(files: Sequence[str], format: str | None, kept: str | None) -> Figures:
     figures, sieve = Figures("criteria"), Sieve()
-    with working("checking") as told:
-        for _ in sieve.good(counted(read_criteria(files, format), told)):
+    with working("checking") as progress:
+        for _ in sieve.good(counted(read_criteria(files, format), progress)):
             pass
     figures.rows, figures.rejects = sieve.n_rows, len(sieve.rejects)
     keep_rejects(sieve.rejects, kept)

@@ -58,11 +58,11 @@ def generate(
     drawn = generator(**values).draw()
     expressions = drawn.expressions if kind == "nested" else drawn.expressions()
     named = (Criterion(f"c{i}", one) for i, one in enumerate(expressions))
-    with working("drawing") as told:
-        n = write_lines(criteria, counted((_document(one, text) for one in named), told))
+    with working("drawing") as progress:
+        n = write_lines(criteria, counted((_document(one, text) for one in named), progress))
         print(f"{criteria}: {n:,} criteria")
         if events is not None:
-            n = write_lines(events, counted(drawn.event_dicts(), told))
+            n = write_lines(events, counted(drawn.event_dicts(), progress))
             print(f"{events}: {n:,} events")
 
 

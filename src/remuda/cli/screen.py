@@ -67,12 +67,14 @@ def working(what: str) -> Iterator[Callable[[str], None]]:
         yield lambda how_far: progress.update(task, description=f"{what}: {how_far}")
 
 
-def counted(rows: Iterable[Any], told: Callable[[str], None], every: int = 1_000) -> Iterator[Any]:
+def counted(
+    rows: Iterable[Any], progress: Callable[[str], None], every: int = 1_000
+) -> Iterator[Any]:
     """The rows, telling how many there were."""
     for n, row in enumerate(rows, start=1):
         yield row
         if n % every == 0:
-            told(f"{n:,} rows")
+            progress(f"{n:,} rows")
 
 
 def show_table(

@@ -52,7 +52,9 @@ def _encoded(encoder: AttributeEncoder, values: Array, now: int) -> tuple[Longs,
     try:
         present, kept = _present(values)
         return present, _spaces(encoder, kept, now)
-    except _NOT_BY_COLUMN:
+    except MemoryError:
+        raise
+    except Exception:  # value by value, so that only what is at fault goes without
         return np.arange(len(values)), _each(encoder, _tidied(values), now)
 
 

@@ -16,15 +16,16 @@ from typing import Any
 import numpy as np
 
 from remuda.arrays import starts_of
-from remuda.encoding.literals import YES, Dimension, View, Vocabulary
+from remuda.encoding.literals import YES, Dimension, Spaces, View, Vocabulary
 from remuda.encoding.sets import SetIndex
-from remuda.encoding.spaces import ValueSpaces, VersionSpaces
+from remuda.encoding.spaces import OTHER, ValueSpaces, VersionSpaces
 from remuda.encoding.table import EventBatch
 from remuda.model.attributes import Attribute, Digits
 from remuda.model.conditions import Contains, Like, Matches, Related, Suffix, Version
 from remuda.model.operations import Operation
-from remuda.model.patterns import PatternSet, literal_regex
+from remuda.model.patterns import PatternSet
 
+_PLAIN: tuple[Any, ...] = ("", 0, [""])  # values that no dimension may fail for
 _REMEMBERED = 1 << 26  # bytes of values and their spaces; beyond that the memory starts anew
 _ENTRY = 200  # bytes of a value that is remembered, beside those of the value and its spaces
 _LARGE = 1 << 14  # bytes of a value that is looked at anew each time
@@ -37,12 +38,29 @@ class ChainEncoder:
     """The dimensions of one attribute after one chain of pre-operations."""
 
     operations: tuple[Operation, ...]
+    entries: list[tuple[Dimension, Spaces, int]] = field(default_factory=list)
     cells: list[tuple[int, ValueSpaces | VersionSpaces]] = field(default_factory=list)
     patterns: list[str] = field(default_factory=list)
     pattern_spaces: list[int] = field(default_factory=list)  # the "yes" of each
     sets: SetIndex = field(default_factory=SetIndex)
     tests: list[tuple[Version, int]] = field(default_factory=list)  # each with its "yes"
     _pattern_set: PatternSet | None = None
+
+    def enter(self, dimension: Dimension, spaces: Spaces, start: int) -> None:
+        """Take up one more dimension, whose spaces begin at `start`."""
+        self.entries.append((dimension, spaces, start))
+        if spaces is not None:
+            self.cells.append((start, spaces))
+        elif dimension.view is View.SET:
+            assert isinstance(dimension.condition, Related)
+            self.sets.add(dimension.condition, start + YES)
+        elif dimension.view is View.TEST:
+            assert isinstance(dimension.condition, Version)
+            self.tests.append((dimension.condition, start + YES))
+        else:
+            assert isinstance(dimension.condition, Matches | Like | Suffix | Contains)
+            self.patterns.append(dimension.condition.whole_pattern)
+            self.pattern_spaces.append(start + YES)
 
     @property
     def needs_clock(self) -> bool:
@@ -57,6 +75,40 @@ class ChainEncoder:
         found = {space for element in raw for space in self._of_one(element)}
         found.update(self.sets.matching(raw))
         return list(found)
+
+    def carefully(
+        self, raw: Any, now: int, aside: dict[int, str]
+    ) -> tuple[list[int], ChainEncoder]:
+        """The same dimension by dimension, for a value on which one of them raised.
+
+        One that raises for plain values, too, is at fault: it is set aside, and the chain without
+        it is returned. Otherwise the value is, and satisfies nothing there.
+        """
+        found: list[int] = []
+        kept = ChainEncoder(self.operations)
+        for entry in self.entries:
+            alone, start = ChainEncoder(self.operations), entry[2]
+            alone.enter(*entry)
+            reason = alone.failure(raw, now)
+            if reason is None:
+                found += alone.spaces(raw, now)
+            elif any(alone.failure(value, now) for value in _PLAIN):
+                aside[start] = reason
+                continue
+            elif alone.cells:
+                found.append(start + OTHER)
+            kept.enter(*entry)
+        return found, kept
+
+    def failure(self, raw: Any, now: int) -> str | None:
+        """What is raised for the value, in words."""
+        try:
+            self.spaces(raw, now)
+        except MemoryError:
+            raise
+        except Exception as error:
+            return f"{type(error).__name__}: {error}"
+        return None
 
     def _of_one(self, value: Any) -> list[int]:
         found = [start + spaces.of(value) for start, spaces in self.cells]
@@ -96,6 +148,7 @@ class AttributeEncoder:
 
     attribute: Attribute
     memory: Memory
+    aside: dict[int, str]  # why dimensions failed, by their first spaces
     timeless: list[ChainEncoder] = field(default_factory=list)
     clocked: list[ChainEncoder] = field(default_factory=list)
     _seen: dict[Any, list[int]] = field(default_factory=dict)
@@ -105,8 +158,24 @@ class AttributeEncoder:
 
     def spaces(self, raw: Any, now: int) -> list[int]:
         """The spaces of a present raw value."""
-        found = self._timeless(raw, now)
-        return sorted(found + _along(self.clocked, raw, now)) if self.clocked else found
+        try:
+            found = self._timeless(raw, now)
+            return sorted(found + _along(self.clocked, raw, now)) if self.clocked else found
+        except MemoryError:
+            raise
+        except Exception:
+            return self._carefully(raw, now)
+
+    def _carefully(self, raw: Any, now: int) -> list[int]:
+        found: list[int] = []
+        made: tuple[list[ChainEncoder], list[ChainEncoder]] = ([], [])
+        for chains, kept in zip((self.timeless, self.clocked), made, strict=True):
+            for chain in chains:
+                spaces, remaining = chain.carefully(raw, now, self.aside)
+                found += spaces
+                kept.append(remaining)
+        self.timeless, self.clocked = made
+        return sorted(found)
 
     def _timeless(self, raw: Any, now: int) -> list[int]:
         kind = type(raw)
@@ -147,14 +216,16 @@ class Encoder:
         for dimension, spaces, start in entries:
             key = dimension.attribute, dimension.operations
             chain = chains.setdefault(key, ChainEncoder(dimension.operations))
-            _enter(chain, dimension, spaces, start)
+            chain.enter(dimension, spaces, start)
+        self.aside: dict[int, str] = {}
         self.attributes: list[AttributeEncoder] = []
         memory = Memory()
         by_attribute: dict[Attribute, AttributeEncoder] = {}
         for (attribute, _), chain in chains.items():
             encoder = by_attribute.get(attribute)
             if encoder is None:
-                encoder = by_attribute[attribute] = AttributeEncoder(attribute, memory)
+                encoder = AttributeEncoder(attribute, memory, self.aside)
+                by_attribute[attribute] = encoder
                 self.attributes.append(encoder)
             (encoder.clocked if chain.needs_clock else encoder.timeless).append(chain)
         self._by_name: dict[str, list[AttributeEncoder]] = {}  # of the field that a path enters
@@ -181,41 +252,13 @@ class Encoder:
         else:
             named = [one for several in self._by_name.values() for one in several]
         for encoder in (*named, *self._others):
-            raw = encoder.attribute.resolve(event)
+            try:
+                raw = encoder.attribute.resolve(event)
+            except MemoryError:
+                raise
+            except Exception:  # an event of a strange type, which has no such value
+                raw = None
             if raw is not None:
                 found += encoder.spaces(raw, now)
         found.sort()
         return found
-
-
-def _enter(
-    chain: ChainEncoder,
-    dimension: Dimension,
-    spaces: ValueSpaces | VersionSpaces | None,
-    start: int,
-) -> None:
-    if spaces is not None:
-        chain.cells.append((start, spaces))
-    elif dimension.view is View.SET:
-        assert isinstance(dimension.condition, Related)
-        chain.sets.add(dimension.condition, start + YES)
-    elif dimension.view is View.TEST:
-        assert isinstance(dimension.condition, Version)
-        chain.tests.append((dimension.condition, start + YES))
-    else:
-        chain.patterns.append(_whole_pattern(dimension.condition))
-        chain.pattern_spaces.append(start + YES)
-
-
-def _whole_pattern(condition: Any) -> str:
-    match condition:
-        case Matches():
-            return condition.whole_pattern
-        case Like():
-            return condition.regex
-        case Suffix(text):
-            return f"(?s:.*){literal_regex(text)}"
-        case Contains(text):
-            return f"(?s:.*){literal_regex(text)}(?s:.*)"
-        case _:
-            raise TypeError(f"{condition!r} is no pattern")

@@ -200,7 +200,7 @@ def in_column(given: Rows, column: Array, fields: Callable[[], frozenset[str] | 
     if not pa.types.is_nested(kind):
         return decoded(column.to_pylist(), given)
     if not pa.types.is_struct(kind) and not pa.types.is_map(kind):
-        raise TypeError(f"an event is a struct, a map or a JSON text, not {kind}")
+        raise TypeError(f"an event is a struct, a map or a JSON string, not {kind}")
     reasons = pa.array([None, "the event is null"], pa.string())
     errors = reasons.take(column.is_null().cast(pa.int8()))
     wanted = fields()

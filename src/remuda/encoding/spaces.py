@@ -18,7 +18,7 @@ import numpy as np
 
 from remuda.arrays import Floats, Longs
 from remuda.model.conditions import Condition, Exists, In, Missing, Prefix, Range, Version
-from remuda.model.values import Kind, key, number, ordered
+from remuda.model.values import Kind, is_text, key, number, ordered
 from remuda.model.versions import version_key
 
 Span = tuple[int, int]
@@ -131,7 +131,7 @@ class VersionSpaces:
 
     def of(self, value: Any) -> int:
         """The space of a present value that is no list."""
-        if not isinstance(value, str):
+        if not isinstance(value, str) or not is_text(value):
             return OTHER
         return OTHER + 1 + bisect_left(self.cuts, (version_key(value), 0.5))
 
@@ -176,8 +176,13 @@ def _range_cuts(condition: Range) -> tuple[Cut | None, Cut | None]:
 def _prefix_cuts(text: str) -> tuple[Cut | None, Cut | None]:
     """The strings that begin with `text` are an interval of their order."""
     stem = text.rstrip(_LAST_CHARACTER)
-    after = stem[:-1] + chr(ord(stem[-1]) + 1) if stem else None  # perhaps a lone surrogate
+    after = stem[:-1] + _next_character(stem[-1]) if stem else None
     return (text, _BEFORE) if text else None, None if after is None else (after, _BEFORE)
+
+
+def _next_character(character: str) -> str:
+    """The next by code point; surrogates are none, and could not be written down."""
+    return "\ue000" if character == "\ud7ff" else chr(ord(character) + 1)
 
 
 def _joined(spans: Iterable[Span]) -> list[Span]:

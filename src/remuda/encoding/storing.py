@@ -68,7 +68,7 @@ def _written_spaces(spaces: Spaces) -> Any:
         "points": json.write_values(_unkeyed(point) for point in spaces.points),
         "cuts": {
             kind.value: [
-                json.write_values(_utf8(value) for value, _ in cuts),
+                json.write_values(value for value, _ in cuts),
                 [side for _, side in cuts],
             ]
             for kind, cuts in spaces.cuts.items()
@@ -96,23 +96,10 @@ def _spaces(view: View, written: Any) -> Spaces:
 def _cuts(values: Iterable[Any], sides: Iterable[int]) -> list[tuple[Any, int]]:
     found = []
     for value, side in zip(values, sides, strict=True):
-        comparable = ordered("".join(map(chr, value)) if isinstance(value, list) else value)
+        comparable = ordered(value)
         assert comparable is not None
         found.append((comparable[1], side))
     return found
-
-
-def _utf8(value: Any) -> Any:
-    """The value of a cut; as its code points where no text in a file can have it.
-
-    What begins with U+D7FF ends right before U+D800, a surrogate.
-    """
-    if isinstance(value, str) and not value.isascii():
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            return [*map(ord, value)]
-    return value
 
 
 def _unkeyed(point: Any) -> Any:

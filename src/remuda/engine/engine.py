@@ -49,6 +49,7 @@ from remuda.index.trial import try_out
 from remuda.language import json
 from remuda.language.criterion import Criterion
 from remuda.model.explanations import Explanation
+from remuda.model.values import is_text
 from remuda.proof.ratifying import Ratification, ratify
 from remuda.proof.similarity import Similarity, similarity
 
@@ -207,6 +208,7 @@ class Engine:
         Nothing changes if there is no index `new`; there need be none called `old`.
         """
         self._check_writable()
+        _check_name(old)
         with self._naming:
             slot = self._slot(new)
             if old == new:
@@ -403,8 +405,7 @@ class Engine:
 
     def _make(self, name: str, criteria: Sequence[Criterion], texts: list[Raw]) -> bool:
         """Make an index of the criteria; whether the name was free."""
-        if not isinstance(name, str) or not name:
-            raise ValueError(f"the name of an index is a string that is not empty, not {name!r}")
+        _check_name(name)
         index = self._new_index(criteria)
         made = Made(name, self._matcher, list(self._scalars))
         with self._naming:
@@ -521,6 +522,11 @@ class Engine:
             name: known.get((entry.index, entry.version)) or opened(home, entry)
             for name, entry in names.names.items()
         }
+
+
+def _check_name(name: Any) -> None:
+    if not isinstance(name, str) or not name or not is_text(name):
+        raise ValueError(f"the name of an index is a text that is not empty, not {name!r}")
 
 
 def _none_taken(index: Index, criteria: Sequence[Criterion]) -> None:

@@ -32,7 +32,7 @@ from remuda.index.matches import Match, Matches
 from remuda.index.merging import merged, worth_merging
 from remuda.index.nearest import Near, shortfall
 from remuda.index.portions import Size, in_order, n_threads
-from remuda.index.question import Now, Question, Tags, Weights
+from remuda.index.question import Now, Question, Tags, Weights, counted
 from remuda.index.roster import Column, Roster
 from remuda.index.segment import Segment
 from remuda.index.state import Ids, Late, Names, Part, State, Tail
@@ -195,8 +195,13 @@ class Index:
             found += zip(orders, part.roster.names(rows), strict=True)
         for one in late:
             criterion = one.criterion
-            if question.admits(criterion) and criterion.holds(event, now=question.now):
-                found.append((one.order, criterion.id))
+            try:
+                if question.admits(criterion) and criterion.holds(event, now=question.now):
+                    found.append((one.order, criterion.id))
+            except MemoryError:
+                raise
+            except Exception as error:
+                one.fail(error)
         return [name for _, name in sorted(found)]
 
     def match_json(self, event: str | bytes, *, tags: Tags = None, now: Now = None) -> list[str]:
@@ -231,7 +236,7 @@ class Index:
         threads: int | None = None,
     ) -> Matches:
         """The n best of each event; events and threads are those of `match_many`."""
-        return self._all(events, Question.of(now, tags, n, weights), threads)
+        return self._all(events, Question.of(now, tags, counted(n), weights), threads)
 
     def count_many(
         self, events: Any, *, tags: Tags = None, now: Now = None, threads: int | None = None
@@ -245,8 +250,8 @@ class Index:
                 counts += part.count(portion, question)
             return counts
 
-        counts = [counted for _, counted in _portioned(events, count, threads)]
-        return np.concatenate([np.empty(0, np.int64), *counts])
+        tallies = _tallied(state, events, question, count, threads)
+        return np.concatenate([np.empty(0, np.int64), *tallies])
 
     def reach(
         self, events: Any, *, tags: Tags = None, now: Now = None, threads: int | None = None
@@ -255,11 +260,13 @@ class Index:
         state, question = self._state, Question.of(now, tags)
         reach = np.zeros(len(Names(state)), np.int64)
 
-        def count(portion: Portion) -> list[Longs]:
-            return [part.reach(portion, question) for part in self._answering(state, portion)]
+        def count(portion: Portion) -> Longs:
+            parts = self._answering(state, portion)
+            counts = [part.reach(portion, question) for part in parts]
+            return np.concatenate([np.empty(0, np.int64), *counts])
 
-        for _, counts in _portioned(events, count, threads):
-            reach += np.concatenate([np.empty(0, np.int64), *counts])
+        for counts in _tallied(state, events, question, count, threads):
+            reach += counts
         return reach[state.positions()]
 
     def ask(
@@ -306,7 +313,7 @@ class Index:
 
         Ties go by id. Those that hold are not among them, nor are those that never could.
         """
-        question = Question.of(now, tags)
+        question, n = Question.of(now, tags), counted(n)
         near = []
         for part in self.parts:
             batch = part.segment.encoder.encode((event,), question.now)
@@ -325,7 +332,8 @@ class Index:
     def stats(self) -> dict[str, Any]:
         """Sizes: criteria, clauses, dimensions, spaces, bytes, matcher, fill of tail and graves.
 
-        `chosen` says for each segment which layout the matcher took, and why.
+        `chosen` says for each segment which layout the matcher took, and why; `set_aside` which
+        criteria fail, so that they match nothing, and why.
         """
         state = self._state
         plans = [part.segment.plan for part in state.parts]
@@ -340,7 +348,19 @@ class Index:
             "bytes": sum(part.segment.nbytes for part in state.parts),
             "matcher": self.matcher,
             "chosen": [part.segment.stats() for part in state.parts],
+            "set_aside": self._failures(state),
         }
+
+    def _failures(self, state: State) -> dict[str, str]:
+        """The criteria that are set aside, and why."""
+        found = {late.criterion.id: late.failures[0] for late in state.tail if late.failures}
+        parts = state.parts if state.tail.made is None else (*state.parts, state.tail.made)
+        for part in parts:
+            aside = part.aside()
+            if aside is not None:
+                places = part.places()[aside[part.places()]]
+                found |= dict.fromkeys(part.roster.names(places.astype(np.int32)), part.why())
+        return found
 
     def save(self, path: str | PathLike[str]) -> str:
         """Write a new version into the directory; only what changed is written. Its name."""
@@ -391,6 +411,7 @@ class Index:
     def _alone(self) -> None:
         """No other thread changes the index, or merges."""
         self._writing = threading.RLock()
+        self._arranging = threading.Lock()  # of a tail: other threads wait rather than do it too
         self._merging: threading.Thread | None = None
 
     def _follow(self, state: State, new: Sequence[Criterion] = ()) -> None:
@@ -451,7 +472,12 @@ class Index:
 
     def _parts(self, state: State) -> tuple[Part, ...]:
         """The parts, and the tail as one more."""
-        return (*state.parts, state.tail.part(self._part_of)) if state.tail else state.parts
+        if not state.tail:
+            return state.parts
+        with self._arranging:
+            if state.tail.made is None:
+                state.tail.made = self._part_of(state.tail.late)
+            return (*state.parts, state.tail.made)
 
     def _answering(self, state: State, portion: Portion) -> Sequence[Part | Tail]:
         """Those who answer for some events: the parts and the tail, which may be one or not."""
@@ -486,6 +512,22 @@ def _portioned(
     """What the work makes of the events, portion by portion."""
     source, n = Source(events), n_threads(threads)
     return in_order(source, work, n, size or Size.shared(source.n_rows, n))
+
+
+def _tallied(
+    state: State,
+    events: Any,
+    question: Question,
+    count: Callable[[Portion], Longs],
+    threads: int | None,
+) -> Iterator[Longs]:
+    """Counts of portion after portion, of few events where hits must be kept to be counted."""
+    adds_up = all(part.adds_up(question) for part in state.parts)
+    size = None if adds_up else Size.few()
+    for portion, counts in _portioned(events, count, threads, size):
+        if size is not None:
+            size.learn(len(portion), int(counts.sum()))
+        yield counts
 
 
 def _sampled(sample: Any) -> Callable[[Encoder], EventBatch] | None:

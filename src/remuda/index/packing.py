@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -72,6 +73,7 @@ def types(kind: Any, name: str = "") -> Iterator[tuple[str, str]]:
         yield from types(hint, f"{name}.{field}" if name else field)
 
 
+@cache
 def _fields(kind: Any) -> list[tuple[str, Any]] | None:
     """The fields of a dataclass or named tuple with their declared types."""
     if dataclasses.is_dataclass(kind):
@@ -95,7 +97,8 @@ def _type_of(entry: Any) -> str:
 
 
 def _leaves(value: Any, name: str) -> Iterator[tuple[str, Any]]:
-    fields = _fields(type(value))
+    kind: Any = type(value)
+    fields = _fields(kind)
     if fields is not None:
         for field, _ in fields:
             yield from _leaves(getattr(value, field), f"{name}.{field}" if name else field)

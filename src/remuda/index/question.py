@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from remuda.language.criterion import Criterion
 from remuda.model.attributes import Attribute
@@ -34,12 +36,10 @@ class Question:
         """A question that can be answered; what is wrong with it is said here."""
         if isinstance(tags, str):
             raise TypeError(f"tags are a set of strings, such as {{{tags!r}}}")
-        if n is not None and n < 0:
-            raise ValueError(f"a top of {n} makes no sense")
         asked = cls(
             clock(now),
             None if tags is None else frozenset(tags),
-            n,
+            None if n is None else counted(n),
             dict(weights) if weights else None,
         )
         _ = asked.by_attribute
@@ -53,3 +53,14 @@ class Question:
     def by_attribute(self) -> Mapping[Attribute, float]:
         """The weights, by attribute."""
         return attribute_weights(self.weights)
+
+
+def counted(n: Any) -> int:
+    """How many are wanted, checked."""
+    try:
+        whole = operator.index(n)
+    except TypeError:
+        raise TypeError(f"n is how many are wanted, a whole number, not {n!r}") from None
+    if whole < 0:
+        raise ValueError(f"a top of {n} makes no sense")
+    return whole

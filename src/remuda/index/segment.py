@@ -11,8 +11,8 @@ import numpy as np
 from remuda.arrays import Bools, Floats, Ints, Longs, frozen
 from remuda.encoding.encoder import Encoder
 from remuda.encoding.literals import Vocabulary
-from remuda.encoding.plan import Plan, plan
-from remuda.encoding.table import EventBatch
+from remuda.encoding.plan import Plan, Programs, plan
+from remuda.encoding.table import EventBatch, Predicates
 from remuda.index.hits import best, joined, of_event, only, side_by_side
 from remuda.index.owners import Owners, Owning
 from remuda.index.ranking import bounds, settled
@@ -30,7 +30,7 @@ from remuda.matchers.contract import (
     ranking,
 )
 from remuda.matchers.kernels.programs import lacking, score
-from remuda.matchers.kernels.truth import lay_out, take_away
+from remuda.matchers.kernels.truth import lay_out, no_event, take_away
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import Expression
 
@@ -43,6 +43,12 @@ class Lazy:
     _encoder: Encoder | None = None
     _vocabulary: Vocabulary | None = None
     _ones: Floats | None = None
+    reported: int = 0  # dimensions set aside that a warning has named
+
+    @property
+    def aside(self) -> dict[int, str]:
+        """Why dimensions were set aside, by their first spaces."""
+        return {} if self._encoder is None else self._encoder.aside
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -131,6 +137,20 @@ class Segment:
     def encoder(self) -> Encoder:
         return self.words.encoder
 
+    @property
+    def aside(self) -> Bools | None:
+        """The criteria that depend on a dimension that fails, so that they match nothing."""
+        if not self.words.aside:
+            return None
+        starts, programs = self.plan.conjunctions.space_starts, self.plan.programs
+        dims = np.searchsorted(starts, list(self.words.aside), side="right") - 1
+        leaves = np.isin(self.plan.conjunctions.predicates.dim, dims)[programs.leaf_literal]
+        is_leaf = programs.codes >= 0
+        failing = np.zeros(len(programs.codes) + 1, np.int64)
+        np.cumsum(is_leaf & leaves[np.where(is_leaf, programs.codes, 0)], out=failing[1:])
+        depends: Bools = np.diff(failing[programs.starts]) > 0
+        return depends
+
     def match(self, events: EventBatch) -> Hits:
         """The criteria that each event satisfies, each once, in any order."""
         owners, cnf_owners, _ = self._owning.of(self.plan)
@@ -160,8 +180,7 @@ class Segment:
         """The same among a few criteria, each tried by itself."""
         starts, rows = _held(
             places, events.starts, events.spaces, self.dim_of_space,
-            self.plan.conjunctions.n_dims, *self.plan.programs[:3],
-            *self.plan.conjunctions.predicates,
+            self.plan.conjunctions.n_dims, self.plan.programs, self.plan.conjunctions.predicates,
         )  # fmt: skip
         return Hits(starts, rows, len(places) * len(events))
 
@@ -169,8 +188,7 @@ class Segment:
         """How many predicates more the first event must satisfy for each criterion to hold."""
         lacking: Ints = _lacking(
             places, events.starts, events.spaces, self.dim_of_space,
-            self.plan.conjunctions.n_dims, *self.plan.programs[:3],
-            *self.plan.conjunctions.predicates,
+            self.plan.conjunctions.n_dims, self.plan.programs, self.plan.conjunctions.predicates,
         )  # fmt: skip
         return lacking
 
@@ -240,7 +258,7 @@ class Segment:
         scores: Floats = _scores(
             found.starts, found.rows, events.starts, events.spaces, self.dim_of_space,
             self.plan.conjunctions.n_dims, self.words.weights(weights),
-            *self.plan.programs, *self.plan.conjunctions.predicates,
+            self.plan.programs, self.plan.conjunctions.predicates,
         )  # fmt: skip
         return scores
 
@@ -278,35 +296,18 @@ def _scores(
     dim_of_space: Ints,
     n_dims: int,
     attribute_weight: Floats,
-    program_starts: Longs,
-    codes: Ints,
-    leaf_literal: Ints,
-    leaf_attribute: Ints,
-    leaf_weight: Floats,
-    value_starts: Ints,
-    value_space: Ints,
-    value_weight: Floats,
-    dims: Ints,
-    on_missing: Bools,
-    every: Bools,
-    span_starts: Ints,
-    span_lo: Ints,
-    span_hi: Ints,
+    programs: Programs,
+    predicates: Predicates,
 ) -> Floats:
     scores = np.empty(len(found), np.float64)
-    first, last = np.zeros(n_dims, np.int64), np.zeros(n_dims, np.int64)
-    stack = np.empty(_longest(found, program_starts) + 1, np.float64)
+    laid_out = no_event(spaces, n_dims)
+    stack = np.empty(_longest(found, programs.starts) + 1, np.float64)
     for event in range(len(found_starts) - 1):
         begin, end = event_starts[event], event_starts[event + 1]
-        lay_out(spaces, begin, end, dim_of_space, first, last)
+        lay_out(laid_out, begin, end, dim_of_space)
         for i in range(found_starts[event], found_starts[event + 1]):
-            scores[i] = score(
-                program_starts[found[i]], program_starts[found[i] + 1], codes,
-                leaf_literal, leaf_attribute, leaf_weight, value_starts, value_space,
-                value_weight, attribute_weight, stack, spaces, first, last,
-                dims, on_missing, every, span_starts, span_lo, span_hi,
-            )  # fmt: skip
-        take_away(spaces, begin, end, dim_of_space, first, last)
+            scores[i] = score(found[i], programs, attribute_weight, stack, predicates, laid_out)
+        take_away(laid_out, begin, end, dim_of_space)
     return scores
 
 
@@ -317,15 +318,8 @@ def _held(
     spaces: Ints,
     dim_of_space: Ints,
     n_dims: int,
-    program_starts: Longs,
-    codes: Ints,
-    leaf_literal: Ints,
-    dims: Ints,
-    on_missing: Bools,
-    every: Bools,
-    span_starts: Ints,
-    span_lo: Ints,
-    span_hi: Ints,
+    programs: Programs,
+    predicates: Predicates,
 ) -> tuple[Longs, Ints]:
     """Those of the places whose programs hold, event by event."""
     starts = np.zeros(len(event_starts), np.int64)
@@ -336,8 +330,7 @@ def _held(
             rows = np.concatenate((rows, np.empty(len(rows) + len(places), np.int32)))
         found = _lacking(
             places, event_starts[event : event + 2], spaces, dim_of_space, n_dims,
-            program_starts, codes, leaf_literal,
-            dims, on_missing, every, span_starts, span_lo, span_hi,
+            programs, predicates,
         )  # fmt: skip
         for i in range(len(places)):
             if found[i] == 0:
@@ -354,26 +347,16 @@ def _lacking(
     spaces: Ints,
     dim_of_space: Ints,
     n_dims: int,
-    program_starts: Longs,
-    codes: Ints,
-    leaf_literal: Ints,
-    dims: Ints,
-    on_missing: Bools,
-    every: Bools,
-    span_starts: Ints,
-    span_lo: Ints,
-    span_hi: Ints,
+    programs: Programs,
+    predicates: Predicates,
 ) -> Ints:
     """How many predicates more the first event must satisfy for each place, NEVER at most."""
-    first, last = np.zeros(n_dims, np.int64), np.zeros(n_dims, np.int64)
-    stack = np.empty(_longest(places, program_starts) + 1, np.int32)
-    lay_out(spaces, event_starts[0], event_starts[1], dim_of_space, first, last)
+    laid_out = no_event(spaces, n_dims)
+    stack = np.empty(_longest(places, programs.starts) + 1, np.int32)
+    lay_out(laid_out, event_starts[0], event_starts[1], dim_of_space)
     found = np.empty(len(places), np.int32)
     for i in range(len(places)):
-        found[i] = lacking(
-            program_starts[places[i]], program_starts[places[i] + 1], codes, leaf_literal, stack,
-            spaces, first, last, dims, on_missing, every, span_starts, span_lo, span_hi,
-        )  # fmt: skip
+        found[i] = lacking(places[i], programs, stack, predicates, laid_out)
     return found
 
 

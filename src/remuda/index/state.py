@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import logging
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -24,8 +24,7 @@ from remuda.language.criterion import Criterion
 from remuda.matchers.contract import Hits
 from remuda.matchers.kernels.programs import NEVER
 
-_FIRST = 64  # events that are matched first, to see how many hits they have
-_HITS = 1 << 22  # hits that may be in memory while they are counted
+_LOG = logging.getLogger(__name__)
 _FEW = 64  # a share of a part below which its criteria are tried one by one
 _PLAIN = 1 << 12  # evaluations of a tail; they take as long as making a segment of it
 
@@ -87,39 +86,47 @@ class Part:
     def count(self, portion: Portion, question: Question) -> Longs:
         """How many of them each event satisfies."""
         events = portion.encode(self.segment.encoder, question.now)
-        if self._adds_up(question):
+        if self.adds_up(question):
             return self.segment.count(events)
-        return np.concatenate([np.diff(hits.starts) for hits in self._in_turn(events, question)])
+        return np.diff(self.match(events, question).starts)
 
     def reach(self, portion: Portion, question: Question) -> Longs:
         """How many of the events satisfy each."""
         events = portion.encode(self.segment.encoder, question.now)
-        if self._adds_up(question):
+        if self.adds_up(question):
             return self.segment.reach(events)
-        reach = np.zeros(len(self.roster), np.int64)
-        for hits in self._in_turn(events, question):
-            reach += np.bincount(hits.rows, minlength=len(reach))
-        return reach
+        return np.bincount(self.match(events, question).rows, minlength=len(self.roster))
 
-    def _adds_up(self, question: Question) -> bool:
-        """Whether all that a clause stands for is wanted, so that hits need not be looked at."""
+    def adds_up(self, question: Question) -> bool:
+        """Whether all that a clause stands for is wanted, so that hits are counted and not kept."""
+        return self._is_whole(question) and self.segment.adds_up
+
+    def _is_whole(self, question: Question) -> bool:
+        """Whether all that the segment finds stands."""
         whole = self.alive is None and question.tags is None and not len(self.roster.terms)
-        return whole and self.segment.adds_up
+        return whole and self.aside() is None
 
-    def _in_turn(self, events: EventBatch, question: Question) -> Iterator[Hits]:
-        """The hits of a few events at a time, so few that they take little memory."""
-        first, size = 0, _FIRST
-        while first < len(events):
-            last = min(first + size, len(events))
-            hits = self.match(events.some(first, last), question)
-            yield hits
-            each = max(len(hits.rows) // (last - first), 1)
-            first, size = last, max(_HITS // each, 1)
+    def aside(self) -> Bools | None:
+        """Those that fail, and so match nothing; a warning names them once."""
+        aside = self.segment.aside
+        words = self.segment.words
+        if aside is not None and len(words.aside) > words.reported:
+            words.reported = len(words.aside)
+            names = self.roster.names(np.flatnonzero(aside).astype(np.int32))
+            _LOG.warning("set aside, since they fail: %s (%s)", _few(names), self.why())
+        return aside
+
+    def why(self) -> str:
+        """Why some are set aside."""
+        return "; ".join(dict.fromkeys(self.segment.words.aside.values()))
 
     def _standing(self, found: Hits, now: int) -> Hits:
         """Those of the hits that were not removed and are in force."""
         if self.alive is not None:
             found = only(found, self.alive[found.rows])
+        aside = self.aside()
+        if aside is not None:
+            found = only(found, ~aside[found.rows])
         if len(self.roster.terms):
             found = only(found, in_force(self.roster.terms[found.rows], now))
         return found
@@ -129,6 +136,9 @@ class Part:
         places = self.places()
         if question.tags is not None:
             places = np.intersect1d(places, self.roster.tags.of_any(question.tags))
+        aside = self.aside()
+        if aside is not None:
+            places = places[~aside[places]]
         if len(self.roster.terms):
             places = places[in_force(self.roster.terms[places], question.now)]
         lacking = self.segment.lacking(events, places.astype(np.int32))
@@ -140,7 +150,7 @@ class Part:
     def _best(self, events: EventBatch, question: Question) -> Hits:
         """The best of each event."""
         n, weights, ranks = question.n or 0, question.by_attribute, self.roster.ranks
-        if self.alive is None and question.tags is None and not len(self.roster.terms):
+        if self._is_whole(question):
             return self.segment.best(events, n, weights, ranks)
         hits = self.match(events, question)
         return best(hits, self.segment.scores(events, hits, weights), n, ranks[hits.rows])
@@ -152,6 +162,13 @@ class Late:
 
     order: int
     criterion: Criterion
+    failures: list[str] = field(default_factory=list, repr=False, compare=False)
+
+    def fail(self, error: Exception) -> None:
+        """Remember that evaluating it failed, so that it matched nothing; a warning names it."""
+        if not self.failures:
+            self.failures.append(f"{type(error).__name__}: {error}")
+            _LOG.warning("set aside, since it fails: %r (%s)", self.criterion.id, self.failures[0])
 
 
 class Tail:
@@ -159,22 +176,14 @@ class Tail:
 
     def __init__(self, late: Iterable[Late] = ()) -> None:
         self.late = tuple(late)
-        self.made: Part | None = None
+        self.made: Part | None = None  # of them, once it was worth making
         self._n_evaluated = 0
-        self._making = threading.Lock()
 
     def __len__(self) -> int:
         return len(self.late)
 
     def __iter__(self) -> Iterator[Late]:
         return iter(self.late)
-
-    def part(self, make: Callable[[Sequence[Late]], Part]) -> Part:
-        """A part of them, which is made once."""
-        with self._making:
-            if self.made is None:
-                self.made = make(self.late)
-            return self.made
 
     def plain(self, portion: Portion) -> bool:
         """Whether to evaluate them one by one for these events, rather than to make a part."""
@@ -186,19 +195,25 @@ class Tail:
     def hits(self, portion: Portion, question: Question) -> Hits:
         """The places that answer the question for each event, be they the best or not."""
         asked = [
-            (place, late.criterion)
+            (place, late)
             for place, late in enumerate(self.late)
-            if question.admits(late.criterion)
+            if question.tags is None or question.admits(late.criterion)
         ]
         rows: list[int] = []
         scores: list[float | None] = []
         starts = [0]
+        how: dict[str, Any] = {"weights": question.weights, "now": question.now}
         for event in portion.objects():
-            holding = [(place, one) for place, one in asked if one.holds(event, now=question.now)]
-            rows += [place for place, _ in holding]
-            if question.n is not None:
-                how: dict[str, Any] = {"weights": question.weights, "now": question.now}
-                scores += [criterion.score(event, **how) for _, criterion in holding]
+            for place, late in asked:
+                try:
+                    if late.criterion.holds(event, now=question.now):
+                        if question.n is not None:
+                            scores.append(late.criterion.score(event, **how))
+                        rows.append(place)
+                except MemoryError:
+                    raise
+                except Exception as error:
+                    late.fail(error)
             starts.append(len(rows))
         return Hits(
             np.array(starts, np.int64),
@@ -347,3 +362,8 @@ class Ids(Column[str]):
     def __init__(self, array: Any, positions: Longs) -> None:
         super().__init__(array)
         self.positions = positions
+
+
+def _few(names: Sequence[str]) -> str:
+    shown = ", ".join(map(repr, names[:10]))
+    return shown if len(names) <= 10 else f"{shown} and {len(names) - 10} more"

@@ -40,9 +40,12 @@ def try_out(criteria: Iterable[Criterion]) -> None:
 
 def _try(criteria: Collection[Criterion]) -> None:
     _, vocabulary = plan(one.expression for one in criteria)
-    for attribute in Encoder(vocabulary).attributes:
+    encoder = Encoder(vocabulary)
+    for attribute in encoder.attributes:
         for value in _VALUES:
             attribute.spaces(value, 0)
+    for reason in encoder.aside.values():
+        raise ValueError(reason)
     json.encode(write_vocabulary(vocabulary))
     for one in criteria:
         one.document()

@@ -13,7 +13,7 @@ from remuda.model.calendars import microseconds
 from remuda.model.explanations import Explanation, explain
 from remuda.model.expressions import Expression, checked_size, clock
 from remuda.model.stacks import on_any_stack
-from remuda.model.values import instant
+from remuda.model.values import checked_text, instant
 
 FOREVER = -(2**63), 2**63 - 1  # in microseconds since 1970
 NEVER = 0, 0
@@ -38,6 +38,10 @@ class Criterion:
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not self.id:
             raise InvalidCriterion(f"an id is a string that is not empty, not {self.id!r}", "id")
+        try:
+            checked_text(self.id, "an id")
+        except InvalidCriterion as error:
+            raise error.inside("id") from None
         if not isinstance(self.expression, Expression):
             raise InvalidCriterion(
                 f"an expression is needed, not {self.expression!r}; parse() reads text",
@@ -57,6 +61,11 @@ class Criterion:
     def _checked_tags(self) -> frozenset[str]:
         if isinstance(self.tags, str) or not all(isinstance(tag, str) for tag in self.tags):
             raise InvalidCriterion(f"tags are a set of strings, not {self.tags!r}", "tags", self.id)
+        for tag in self.tags:
+            try:
+                checked_text(tag, "a tag")
+            except InvalidCriterion as error:
+                raise error.inside("tags", self.id) from None
         return frozenset(self.tags)
 
     def _checked_moment(self, name: str) -> datetime:

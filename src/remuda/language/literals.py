@@ -56,11 +56,21 @@ def _plain(node: exp.Expr) -> Any:
         return spelt
     if spelt.isdecimal() and len(spelt) < _LONG:
         return int(spelt)
-    return _double(spelt, node) if "e" in spelt.lower() else Decimal(spelt)
+    return _double(spelt, node) if "e" in spelt.lower() else _exact(spelt, node)
+
+
+def _exact(spelt: str, node: exp.Expr) -> Decimal:
+    try:
+        return Decimal(spelt)
+    except DecimalException:
+        raise Refused(f"{spelt} is no number", node) from None
 
 
 def _double(spelt: str, node: exp.Expr) -> float:
-    number = float(spelt)
+    try:
+        number = float(spelt)
+    except ValueError:
+        raise Refused(f"{spelt} is no number", node) from None
     if math.isinf(number):
         raise Refused(f"{spelt} is too large for a double; {spelt}BD is a decimal", node)
     return number
@@ -99,7 +109,7 @@ def _sized(bits: int) -> Callable[[str, exp.Expr], int]:
 
 def _single(spelt: str, node: exp.Expr) -> float:
     try:
-        return float(struct.unpack("f", struct.pack("f", float(spelt)))[0])
+        return float(struct.unpack("f", struct.pack("f", _double(spelt, node)))[0])
     except OverflowError:
         raise Refused(f"{spelt} is too large for a float", node) from None
 

@@ -127,16 +127,16 @@ def _condition(about: str, condition: Condition) -> tuple[_Type, Wording]:
         case Range():
             return _range(about, condition)
         case Matches(pattern, find):
-            return _Type.STRING, plainly(f"{about} RLIKE {_string(_regex(pattern, find))}")
+            return _Type.STRING, plainly(f"{about} RLIKE {string(_regex(pattern, find))}")
         case Like(pattern, escape):
-            fits = _string(_like(pattern, escape))
+            fits = string(_like(pattern, escape))
             return _Type.STRING, worded(f"{about} LIKE {fits}", f"{about} NOT LIKE {fits}")
         case Prefix(text):
-            return _Type.STRING, plainly(f"startswith({about}, {_string(text)})")
+            return _Type.STRING, plainly(f"startswith({about}, {string(text)})")
         case Suffix(text):
-            return _Type.STRING, plainly(f"endswith({about}, {_string(text)})")
+            return _Type.STRING, plainly(f"endswith({about}, {string(text)})")
         case Contains(text):
-            return _Type.STRING, plainly(f"contains({about}, {_string(text)})")
+            return _Type.STRING, plainly(f"contains({about}, {string(text)})")
         case Related(relation, values):
             literals = ", ".join(text for _, text in _literals(values))
             return _Type.ARRAY, _related(
@@ -223,7 +223,7 @@ def _literals(values: Sequence[Any]) -> list[Literal]:
 def _literal(value: Any) -> Literal:
     plain = value if isinstance(value, list | tuple) else tidy(value)
     if isinstance(plain, str):
-        return _Type.STRING, _string(plain)
+        return _Type.STRING, string(plain)
     if isinstance(plain, bool):
         return _Type.BOOLEAN, str(plain).upper()
     if isinstance(plain, date):
@@ -235,14 +235,6 @@ def _literal(value: Any) -> Literal:
     if found in INFINITE or (isinstance(plain, float) and not isinstance(found, int)):
         return _Type.DOUBLE, double(float(found))
     return _Type.NUMBER, _number(found)
-
-
-def _string(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise _Unsaid("Spark's strings cannot hold a lone surrogate") from None
-    return string(text)
 
 
 def _number(value: Number) -> str:

@@ -14,7 +14,7 @@ from sqlglot import exp
 from sqlglot.errors import ParseError as SqlglotError
 from sqlglot.tokenizer_core import Token
 
-from remuda.errors import ParseError
+from remuda.errors import InvalidCriterion, ParseError
 from remuda.language.literals import LITERAL_FUNCTIONS, is_literal, literal, text
 from remuda.language.nodes import Refused, arguments, bare, column, function, made
 from remuda.language.sql import to_sql
@@ -38,19 +38,29 @@ from remuda.model.conditions import (
 )
 from remuda.model.expressions import And, Expression, Or, Polarity, Predicate
 from remuda.model.stacks import on_any_stack
+from remuda.model.values import checked_text
 
 __all__ = ["parse", "to_sql", "to_text"]
 
 
 def parse(text: str) -> Expression:
     """Read the text form; ParseError, with its column, for anything that is not in it."""
-    found = tokens(text, _FUNCTIONS)
+    if not isinstance(text, str):
+        raise TypeError(f"an expression is a string, not {text!r}")
     try:
+        checked_text(text, "an expression")
+        found = tokens(text, _FUNCTIONS)
         return on_any_stack(lambda: _read(_tree(found, text), False))
+    except (ParseError, MemoryError):
+        raise
     except Refused as refused:
         raise ParseError(refused.reason, text, column(refused.node)) from None
+    except InvalidCriterion as error:
+        raise ParseError(error.reason, text, 0) from None
     except RecursionError:
         raise ParseError("nested too deeply to be read", text, 0) from None
+    except Exception:  # of some texts sqlglot makes trees that lack what a node must have
+        raise ParseError("this is no condition", text, 0) from None
 
 
 def _tree(found: list[Token], text: str) -> exp.Expr:

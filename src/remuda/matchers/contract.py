@@ -246,7 +246,7 @@ KINDS = {
     "auto": _kind("auto:Auto"),
     "scan": _kind("scan:Scan", "scan:CnfScan"),
     "sift": _kind("sift:Sift"),
-    "kindex": _kind("kindex:KIndex", "kcnf:CnfKIndex"),
+    "kindex": _kind("kindex:KIndex", "kindex:CnfKIndex"),
     "propagation": _kind("propagation:Propagation"),
     "gryphon": _kind("gryphon:Gryphon"),
     "opindex": _kind("opindex:OpIndex"),

@@ -26,7 +26,8 @@ from remuda.jit import kernel
 from remuda.matchers.contract import Features, Hits
 from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.records import taken
-from remuda.matchers.kernels.truth import holds, lay_out, take_away
+from remuda.matchers.kernels.search import first_at_least
+from remuda.matchers.kernels.truth import Event, holds, lay_out, no_event, take_away
 
 FEW = 16  # spaces at most of a predicate whose edge is found by value
 ON_MISSING = 2  # the turn of predicates that hold on missing, after the narrow and the wide
@@ -86,7 +87,7 @@ class Gryphon:
     def match(self, events: EventBatch) -> Hits:
         starts, rows, candidates = _match(
             events.starts, events.spaces, self.dim_of_space, self.dim_of_level, self.level_of_dim,
-            *self.tree, *self.clauses, *self.predicates,
+            self.tree, self.clauses, self.predicates,
         )  # fmt: skip
         return Hits(starts, rows, candidates)
 
@@ -197,98 +198,61 @@ def _match(
     dim_of_space: Ints,
     dim_of_level: Ints,
     level_of_dim: Ints,
-    test_starts: Ints,
-    missing_starts: Ints,
-    test_level: Ints,
-    edge_starts: Ints,
-    wide_starts: Ints,
-    edge_predicate: Ints,
-    value_starts: Ints,
-    value_space: Ints,
-    value_edge: Ints,
-    leaf_starts: Ints,
-    leaf_row: Ints,
-    leaf_rest: Ints,
-    clause_starts: Longs,
-    items: Ints,
-    dims: Ints,
-    on_missing: Bools,
-    every: Bools,
-    span_starts: Ints,
-    span_lo: Ints,
-    span_hi: Ints,
+    tree: Tree,
+    clauses: Ragged,
+    predicates: Predicates,
 ) -> tuple[Longs, Ints, int]:
     """The rows that each event satisfies, and how many leaves it reached."""
     n_events, n_dims = len(event_starts) - 1, len(dim_of_level)
     starts = np.zeros(n_events + 1, np.int64)
     rows, stack = np.empty(1024, np.int32), np.empty(1024, np.int32)
     chosen = np.empty(64, np.int32)
-    first, last = np.zeros(n_dims, np.int64), np.zeros(n_dims, np.int64)
+    laid_out = no_event(spaces, n_dims)
     n = n_candidates = 0
     for event in range(n_events):
         begin, end = event_starts[event], event_starts[event + 1]
-        lay_out(spaces, begin, end, dim_of_space, first, last)
+        lay_out(laid_out, begin, end, dim_of_space)
         stack[0] = 0
         n_stack = 1
         while n_stack > 0:
             n_stack -= 1
             node = stack[n_stack]
-            rows = grown(rows, n + leaf_starts[node + 1] - leaf_starts[node])
-            for leaf in range(leaf_starts[node], leaf_starts[node + 1]):
+            rows = grown(rows, n + tree.leaf_starts[node + 1] - tree.leaf_starts[node])
+            for leaf in range(tree.leaf_starts[node], tree.leaf_starts[node + 1]):
                 n_candidates += 1
-                rows[n] = leaf_row[leaf]
-                n += _rest_holds(
-                    leaf_rest[leaf], clause_starts[leaf_row[leaf] + 1], items, spaces, first, last,
-                    dims, on_missing, every, span_starts, span_lo, span_hi,
-                )  # fmt: skip
+                rows[n] = tree.leaf_row[leaf]
+                n += _rest_holds(leaf, tree, clauses, predicates, laid_out)
             chosen, n_chosen = _tests_of(
-                node, test_starts, missing_starts, test_level, dim_of_level, level_of_dim,
-                spaces[begin:end], dim_of_space, first, last, chosen,
-            )  # fmt: skip
+                node, tree, dim_of_level, level_of_dim, begin, end, dim_of_space, laid_out, chosen
+            )
             for test in chosen[:n_chosen]:
-                dim = dim_of_level[test_level[test] % n_dims]
-                stack = grown(stack, n_stack + edge_starts[test + 1] - edge_starts[test])
-                evaluated = edge_starts[test]
-                if last[dim] - first[dim] == 1:  # a list might meet an edge twice
-                    evaluated = wide_starts[test]
-                    space, stop = spaces[first[dim]], value_starts[test + 1]
-                    i = _search(value_space, value_starts[test], stop, space)
-                    while i < stop and value_space[i] == space:
-                        stack[n_stack] = value_edge[i] + 1
+                dim = dim_of_level[tree.test_level[test] % n_dims]
+                stack = grown(stack, n_stack + tree.edge_starts[test + 1] - tree.edge_starts[test])
+                evaluated = tree.edge_starts[test]
+                first, last = laid_out.first[dim], laid_out.last[dim]
+                if last - first == 1:  # a list might meet an edge twice
+                    evaluated = tree.wide_starts[test]
+                    space, stop = spaces[first], tree.value_starts[test + 1]
+                    i = first_at_least(tree.value_space, tree.value_starts[test], stop, space)
+                    while i < stop and tree.value_space[i] == space:
+                        stack[n_stack] = tree.value_edge[i] + 1
                         n_stack += 1
                         i += 1
-                for edge in range(evaluated, edge_starts[test + 1]):
+                for edge in range(evaluated, tree.edge_starts[test + 1]):
                     stack[n_stack] = edge + 1
-                    n_stack += holds(
-                        edge_predicate[edge], spaces, first, last,
-                        dims, on_missing, every, span_starts, span_lo, span_hi,
-                    )  # fmt: skip
-        take_away(spaces, begin, end, dim_of_space, first, last)
+                    n_stack += holds(tree.edge_predicate[edge], predicates, laid_out)
+        take_away(laid_out, begin, end, dim_of_space)
         starts[event + 1] = n
     return starts, rows[:n].copy(), n_candidates
 
 
 @kernel
 def _rest_holds(
-    begin: int,
-    end: int,
-    items: Ints,
-    spaces: Ints,
-    first: Longs,
-    last: Longs,
-    dims: Ints,
-    on_missing: Bools,
-    every: Bools,
-    span_starts: Ints,
-    span_lo: Ints,
-    span_hi: Ints,
+    leaf: int, tree: Tree, clauses: Ragged, predicates: Predicates, event: Event
 ) -> bool:
     """Whether the predicates that a leaf has kept hold."""
-    for i in range(begin, end):
-        if not holds(
-            items[i], spaces, first, last,
-            dims, on_missing, every, span_starts, span_lo, span_hi,
-        ):  # fmt: skip
+    for i in range(tree.leaf_rest[leaf], clauses.starts[tree.leaf_row[leaf] + 1]):
+        if not holds(clauses.items[i], predicates, event):
             return False
     return True
 
@@ -296,51 +260,38 @@ def _rest_holds(
 @kernel
 def _tests_of(
     node: int,
-    test_starts: Ints,
-    missing_starts: Ints,
-    test_level: Ints,
+    tree: Tree,
     dim_of_level: Ints,
     level_of_dim: Ints,
-    event: Ints,
+    first: int,
+    last: int,
     dim_of_space: Ints,
-    first: Longs,
-    last: Longs,
+    event: Event,
     chosen: Ints,
 ) -> tuple[Ints, int]:
     """The tests of the node that the event may pass; beyond the others only don't-care leads."""
-    begin, middle, end = test_starts[node], missing_starts[node], test_starts[node + 1]
-    chosen = grown(chosen, min(middle - begin, ON_MISSING * len(event)) + end - middle)
+    begin, end = tree.test_starts[node], tree.test_starts[node + 1]
+    middle = tree.missing_starts[node]
+    chosen = grown(chosen, min(middle - begin, ON_MISSING * (last - first)) + end - middle)
     n = 0
-    if middle - begin > WALKED * len(event):
+    if middle - begin > WALKED * (last - first):
         dim = -1
-        for space in event:
-            if dim_of_space[space] != dim:
-                dim = dim_of_space[space]
+        for i in range(first, last):
+            if dim_of_space[event.spaces[i]] != dim:
+                dim = dim_of_space[event.spaces[i]]
                 for turn in range(ON_MISSING):
                     level = level_of_dim[dim] + turn * len(level_of_dim)
-                    test = _search(test_level, begin, middle, level)
-                    if test < middle and test_level[test] == level:
+                    test = first_at_least(tree.test_level, begin, middle, level)
+                    if test < middle and tree.test_level[test] == level:
                         chosen[n] = test
                         n += 1
     else:
         for test in range(begin, middle):
-            dim = dim_of_level[test_level[test] % len(dim_of_level)]
-            if first[dim] < last[dim]:
+            dim = dim_of_level[tree.test_level[test] % len(dim_of_level)]
+            if event.first[dim] < event.last[dim]:
                 chosen[n] = test
                 n += 1
     for test in range(middle, end):
         chosen[n] = test
         n += 1
     return chosen, n
-
-
-@kernel
-def _search(ascending: Ints, begin: int, end: int, wanted: int) -> int:
-    """The first place from `begin` to `end` whose item is not below `wanted`."""
-    while begin < end:
-        middle = (begin + end) // 2
-        if ascending[middle] < wanted:
-            begin = middle + 1
-        else:
-            end = middle
-    return begin

@@ -1,24 +1,37 @@
-"""The k-index of "Indexing Boolean Expressions" (VLDB'09): the Conjunction algorithm, ranked too.
+"""The k-index of "Indexing Boolean Expressions" (VLDB'09): both its algorithms, ranked too.
 
-Conjunctions are partitioned by their size K, the number of their ∈ predicates; a partition has a
-posting list for each key, sorted by conjunction. One of size K holds when K lists of the event's
-keys have it as ∈ and none as ∉. Lists that cannot add up to K are skipped.
+Rows are partitioned by their size K; a partition has a posting list for each key, sorted by row. A
+row of size K can only hold when K lists of the event's keys have it, so lists that cannot add up
+to K are skipped.
+
+The size of a conjunction is the number of its ∈ predicates, and it holds when K lists have it as ∈
+and none as ∉: the Conjunction algorithm. The size of a conjunction of disjunctions is the number
+of disjunctions without a ∉ predicate; those of a candidate are then counted one by one: the CNF
+algorithm. Everything else is the same, and stands here once.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from remuda.arrays import Bools, Floats, Ints, Longs, frozen
-from remuda.encoding.table import ClauseTable, EventBatch
+from remuda.arrays import Floats, Ints, Longs, Ragged, frozen
+from remuda.encoding.table import ClauseTable, CnfTable, EventBatch, Predicates
 from remuda.jit import kernel
 from remuda.matchers.contract import Features, Hits, Ranked
+from remuda.matchers.kernels.disjunctions import (
+    flat_rows,
+    n_denials,
+    once_per_list,
+    satisfiable_rows,
+    sizes_of_rows,
+)
 from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.plists import (
     PRUNED_PARTITIONS,
+    CurrentLists,
     PostingLists,
     begin_event,
     bound_of_partition,
@@ -28,22 +41,50 @@ from remuda.matchers.kernels.plists import (
     mark_of,
     next_candidate,
     partitioned,
-    room_for,
+    room_for_lists,
 )
 from remuda.matchers.kernels.postings import (
     ALL,
     IN,
+    EventKeys,
     Keys,
     event_keys,
     keys_for,
     n_asked,
     place,
     post,
+    room_for_keys,
     satisfiable,
 )
 from remuda.matchers.kernels.queue import drain, offer
 from remuda.matchers.kernels.ranking import item_weights, predicate_score, weigh_groups
-from remuda.matchers.kernels.truth import lay_out, take_away
+from remuda.matchers.kernels.truth import Event, holds, lay_out, no_event, take_away
+
+
+class Scoring(NamedTuple):
+    """What scores are made of: the predicates of the clauses, with the weights of their items."""
+
+    clauses: Ragged
+    predicates: Predicates
+    weights: Floats  # empty where all weigh 1
+    event_weights: Floats
+
+
+class Counting(NamedTuple):
+    """What is counted of one candidate."""
+
+    counters: Longs  # of its disjunctions
+    ins: Longs  # of each group of keys; with a CNF, of each group in each disjunction
+    outs: Longs
+    n_groups: int  # at most
+
+
+class Disjunctions(NamedTuple):
+    """What the CNF algorithm counts."""
+
+    of_entry: Ints  # of each entry, its disjunction's place in the row; -1 in Z
+    denials: Ints  # how many ∉ predicates each disjunction of the table has
+    rows: Ragged
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,133 +116,174 @@ class KIndex:
         return cls(table, keys, parts, frozen(row_of), weights)
 
     def match(self, events: EventBatch) -> Hits:
-        found = self._search(events, False, 0, np.empty(0))
-        return Hits(found.starts, found.rows, found.candidates)
+        ranked = self._search(events, 0, None)
+        return Hits(ranked.starts, ranked.rows, ranked.candidates)
 
     def top(self, events: EventBatch, n: int, event_weights: Floats | None = None) -> Ranked:
         """The n best conjunctions of each event, whose spaces weigh 1 unless told otherwise."""
-        if n < 1:
-            raise ValueError(f"top {n}: ask for at least 1")
-        if event_weights is None:
-            event_weights = np.ones(len(events.spaces))
-        return self._search(events, True, n, event_weights)
+        return self._search(events, _checked(n), event_weights)
 
-    def _search(
-        self, events: EventBatch, ranked: bool, n_best: int, event_weights: Floats
-    ) -> Ranked:
-        longest = int(np.diff(events.starts).max(initial=0))
-        starts, rows, scores, tally = _conjunction_algorithm(
-            events.starts, events.spaces, *self.keys, *self.lists, self.row_of,
-            longest, self.keys.most_per_space,
-            ranked, min(n_best, len(self.row_of)), event_weights, self.weights,
-            *self.table.clauses, self.table.n_dims, *self.table.predicates,
-        )  # fmt: skip
-        return Ranked(starts, rows, scores, *tally.tolist())
+    def _search(self, events: EventBatch, n_best: int, event_weights: Floats | None) -> Ranked:
+        index = (self.keys, self.lists, self.row_of, self.weights)
+        return _searched(events, self.table, index, n_best, event_weights, None)
 
     @property
     def nbytes(self) -> int:
         return sum(a.nbytes for a in (*self.keys, *self.lists, self.row_of, self.weights))
 
 
+@dataclass(frozen=True, slots=True)
+class CnfKIndex:
+    """Posting lists over rows that are numbered by size; `row_of` has their rows in the table."""
+
+    features: ClassVar[Features] = Features(layout=1, takes_weights=True, ranks=True)
+
+    cnf: CnfTable
+    keys: Keys
+    lists: PostingLists
+    disjunctions: Ints  # of each entry, its place in the row; -1 in Z
+    denials: Ints  # how many ∉ predicates each disjunction of the table has
+    row_of: Ints
+    weights: Floats  # of each item of the table's clauses; empty where all weigh 1
+
+    @classmethod
+    def build(cls, cnf: CnfTable, *, weights: Floats | None = None) -> Self:
+        """Index the rows; only ∈ predicates score, by the weight of their item."""
+        table, flat = cnf.table, flat_rows(cnf)
+        uses = np.bincount(flat.rows.items, minlength=len(table.predicates.dim))
+        keys = keys_for(table, uses, conjunctive=True)
+        posted = post(table.predicates, keys, uses, conjunctive=True)
+        sizes, row_of = sizes_of_rows(cnf), satisfiable_rows(cnf)
+        row_of = row_of[np.argsort(sizes[row_of], kind="stable")]
+        ids = np.arange(len(row_of), dtype=np.int32)
+        lists, origins = place(posted, flat.rows, row_of, ids, keys.n_keys, origins=True)
+        lists, origins = once_per_list(lists, origins, sizes[row_of])
+        weights = item_weights(weights, table)
+        parts = partitioned(
+            lists, sizes[row_of], origins, weights[flat.items] if len(weights) else weights
+        )
+        disjunctions = np.full(len(parts.entries), -1, np.int32)
+        disjunctions[: len(origins)] = flat.disjunctions[origins]
+        own = frozen((disjunctions, n_denials(table), row_of))
+        return cls(cnf, keys, parts, *own, weights)
+
+    def match(self, events: EventBatch) -> Hits:
+        ranked = self._search(events, 0, None)
+        return Hits(ranked.starts, ranked.rows, ranked.candidates)
+
+    def top(self, events: EventBatch, n: int, event_weights: Floats | None = None) -> Ranked:
+        """The n best rows of each event, whose spaces weigh 1 unless told otherwise."""
+        return self._search(events, _checked(n), event_weights)
+
+    def _search(self, events: EventBatch, n_best: int, event_weights: Floats | None) -> Ranked:
+        index = (self.keys, self.lists, self.row_of, self.weights)
+        cnf = Disjunctions(self.disjunctions, self.denials, self.cnf.rows)
+        return _searched(events, self.cnf.table, index, n_best, event_weights, cnf)
+
+    @property
+    def nbytes(self) -> int:
+        own = (self.disjunctions, self.denials, self.row_of, self.weights)
+        return sum(array.nbytes for array in (*self.keys, *self.lists, *own))
+
+
+def _checked(n: int) -> int:
+    if n < 1:
+        raise ValueError(f"top {n}: ask for at least 1")
+    return n
+
+
+def _searched(
+    events: EventBatch,
+    table: ClauseTable,
+    index: tuple[Keys, PostingLists, Ints, Floats],
+    n_best: int,
+    event_weights: Floats | None,
+    cnf: Disjunctions | None,
+) -> Ranked:
+    """The n best rows of each event, or all of them, without scores, where n is 0."""
+    keys, lists, row_of, weights = index
+    if event_weights is None:
+        event_weights = np.ones(len(events.spaces) if n_best else 0)
+    scoring = Scoring(table.clauses, table.predicates, weights, event_weights)
+    longest = int(np.diff(events.starts).max(initial=0))
+    starts, rows, scores, tally = _search(
+        events.starts, events.spaces, longest, keys, keys.most_per_space, lists, row_of,
+        n_best > 0, min(n_best, len(row_of)), scoring, cnf,
+    )  # fmt: skip
+    return Ranked(starts, rows, scores, *tally.tolist())
+
+
 @kernel
-def _conjunction_algorithm(
+def _search(
     event_starts: Longs,
     spaces: Ints,
-    space_starts: Ints,
-    dim_of_space: Ints,
-    first_level: Ints,
-    level_starts: Ints,
-    key_runs: Ints,
-    run_sizes: Ints,
-    run_starts: Longs,
-    entries: Ints,
-    bounds: Floats,
-    row_of: Ints,
     longest: int,
+    keys: Keys,
     most_per_space: int,
+    lists: PostingLists,
+    row_of: Ints,
     ranked: bool,
     n_best: int,
-    event_weights: Floats,
-    weights: Floats,
-    clause_starts: Longs,
-    items: Ints,
-    n_dims: int,
-    dims: Ints,
-    on_missing: Bools,
-    every: Bools,
-    span_starts: Ints,
-    span_lo: Ints,
-    span_hi: Ints,
+    scoring: Scoring,
+    cnf: Disjunctions | None,
 ) -> tuple[Longs, Ints, Floats, Longs]:
-    """Algorithm 1, with the two prunings of section 5 where it is ranked."""
+    """Algorithm 1, and Algorithm 2 with the disjunctions of a CNF.
+
+    Where it is ranked, both have the first pruning of section 5, and Algorithm 1 the second.
+    """
     n_events, n, n_kept, tally = len(event_starts) - 1, 0, 0, np.zeros(3, np.int64)
     starts, rows, scores = np.zeros(n_events + 1, np.int64), np.empty(1024, np.int32), np.empty(0)
     best_scores, best_rows = np.empty(n_best), np.empty(n_best, np.int32)
     most_keys = longest * most_per_space + 1  # Z is one more
-    keys, groups = np.empty(most_keys, np.int32), np.empty(most_keys, np.int32)
-    shares, next_runs = np.empty(most_keys, np.int32), np.empty(most_keys, np.int32)
-    sizes, largest = np.empty(longest + 1, np.int32), np.zeros(longest + 1)
-    group_weights = np.zeros(longest + 1)
-    ins, outs = np.zeros(longest + 1, np.int64), np.zeros(longest + 1, np.int64)
-    first, last = np.zeros(n_dims, np.int64), np.zeros(n_dims, np.int64)
-    heads, positions, ends, owners, list_bounds = room_for(256)
-    largest_size = run_sizes.max() if len(run_sizes) else 0
+    met, next_runs = room_for_keys(most_keys), np.empty(most_keys, np.int32)
+    group_weights, largest = np.zeros(longest + 1), np.zeros(longest + 1)
+    laid_out = no_event(spaces, len(keys.space_starts) - 1)
+    counting, current = _room_to_count(longest + 1, cnf), room_for_lists(256)
+    largest_size = lists.run_sizes.max() if len(lists.run_sizes) else 0
     for event in range(n_events):
         begin, end = event_starts[event], event_starts[event + 1]
-        n_keys = event_keys(
-            spaces, begin, end,
-            space_starts, dim_of_space, first_level, level_starts, keys, groups, shares, sizes,
-        )  # fmt: skip
-        n_groups = groups[n_keys - 1] + 1 if n_keys else 0
+        n_keys = event_keys(spaces, begin, end, keys, met)
+        n_groups = met.groups[n_keys - 1] + 1 if n_keys else 0
         if ranked:
-            lay_out(spaces, begin, end, dim_of_space, first, last)
-            weigh_groups(n_groups, begin, sizes, event_weights, group_weights)
-        n_runs = begin_event(n_keys, n_groups, key_runs, keys, groups, shares, sizes, next_runs)
-        if n_runs > len(heads):
-            heads, positions, ends, owners, list_bounds = room_for(n_runs)
-        for size in range(min(largest_size, n_groups), -1, -1):
-            n_lists = get_posting_lists(
-                size, n_keys, keys, groups, group_weights,
-                next_runs, key_runs, run_sizes, run_starts, entries, bounds,
-                heads, positions, ends, owners, list_bounds,
-            )  # fmt: skip
+            lay_out(laid_out, begin, end, keys.dim_of_space)
+            weigh_groups(n_groups, begin, met.sizes, scoring.event_weights, group_weights)
+        n_runs = begin_event(n_keys, n_groups, met, lists.key_runs, next_runs)
+        if n_runs > len(current.heads):
+            current = room_for_lists(n_runs)
+        # in a CNF all sizes, however few keys: one key may be in many disjunctions
+        for size in range(min(largest_size, n_groups if cnf is None else largest_size), -1, -1):
+            n_lists = get_posting_lists(size, n_keys, met, group_weights, next_runs, lists, current)
             needed = max(size, 1)  # sizes 0 and 1 are processed alike
             if n_lists < needed:
                 continue
-            worst = best_scores[0] if ranked and n_kept == n_best else -np.inf
-            if worst > -np.inf and (
-                bound_of_partition(needed, n_lists, list_bounds, largest) < worst
-            ):
-                tally[PRUNED_PARTITIONS] += 1
-                continue
-            # all lists at a row are left behind with it, as the paper's text has it: its step 26
-            # would leave the first K of a rejected row where they are, for ever
+            if cnf is None:
+                worst = best_scores[0] if ranked and n_kept == n_best else -np.inf
+                if worst > -np.inf and (
+                    bound_of_partition(needed, n_lists, current.bounds, largest) < worst
+                ):
+                    tally[PRUNED_PARTITIONS] += 1
+                    continue
+            # all lists at a row are left behind with it, as the paper's text has it: step 26 of
+            # Algorithm 1 would leave the first K of a rejected row where they are, for ever, and
+            # Algorithm 2 would count a row once more without those of its ∉ that are violated
             n_at = 0
             while True:
                 worst = best_scores[0] if ranked and n_kept == n_best else -np.inf
-                n_at = next_candidate(
-                    n_at, needed, worst,
-                    n_lists, heads, positions, ends, entries, list_bounds, tally,
-                )  # fmt: skip
+                n_at = next_candidate(n_at, needed, worst, n_lists, current, lists.entries, tally)
                 if n_at == 0:
                     break
-                row = row_of[id_of(heads[0])]
-                satisfied = _satisfied(
-                    needed, n_at, end - begin > n_groups,
-                    heads, owners, groups, shares, sizes, ins, outs,
-                )  # fmt: skip
+                row = row_of[id_of(current.heads[0])]
+                several = end - begin > n_groups
+                satisfied = _satisfied(row, needed, n_at, several, current, met, cnf, counting)
                 if satisfied and ranked:
-                    score = _score(
-                        row, spaces, event_weights, first, last, weights, clause_starts, items,
-                        dims, on_missing, every, span_starts, span_lo, span_hi,
-                    )  # fmt: skip
+                    score = _score(row, scoring, laid_out, cnf)
                     n_kept = offer(score, row, best_scores, best_rows, n_kept)
                 elif satisfied:
                     rows = grown(rows, n + 1)
                     rows[n] = row
                     n += 1
         if ranked:
-            take_away(spaces, begin, end, dim_of_space, first, last)
+            take_away(laid_out, begin, end, keys.dim_of_space)
             scores, rows = drain(best_scores, best_rows, n_kept, scores, rows, n)
             n, n_kept = n + n_kept, 0
         starts[event + 1] = n
@@ -209,63 +291,137 @@ def _conjunction_algorithm(
 
 
 @kernel
+def _room_to_count(n_groups: int, cnf: Disjunctions | None) -> Counting:
+    longest = 0
+    if cnf is not None:
+        for row in range(len(cnf.rows.starts) - 1):
+            longest = max(longest, cnf.rows.starts[row + 1] - cnf.rows.starts[row])
+    n = n_groups * max(longest, 1)
+    counters = np.empty(longest, np.int64)
+    return Counting(counters, np.zeros(n, np.int64), np.zeros(n, np.int64), n_groups)
+
+
+@kernel
 def _satisfied(
+    row: int,
     needed: int,
     n: int,
     several: bool,
-    heads: Longs,
-    owners: Ints,
-    groups: Ints,
-    shares: Ints,
-    sizes: Ints,
-    ins: Longs,
-    outs: Longs,
+    current: CurrentLists,
+    met: EventKeys,
+    cnf: Disjunctions | None,
+    counting: Counting,
+) -> bool:
+    """Whether the row holds that the first n entries are of; some dimension has several spaces."""
+    if cnf is None:
+        return _conjunction_holds(needed, n, several, current, met, counting)  # type: ignore[no-any-return]
+    return _disjunctions_hold(row, n, current, met, cnf, counting)  # type: ignore[no-any-return]
+
+
+@kernel
+def _conjunction_holds(
+    needed: int, n: int, several: bool, current: CurrentLists, met: EventKeys, counting: Counting
 ) -> bool:
     """Whether the first n entries, all of one row, are `needed` ∈ and no ∉."""
+    heads, ins, outs = current.heads, counting.ins, counting.outs
     if not several:
         return bool(mark_of(heads[0]) & IN)  # a ∉ would come first
     # the event has lists: the entries of each dimension are merged before they are counted
     for at in range(n):
-        key, mark = owners[list_of(heads[at])], mark_of(heads[at])
-        said = shares[key] if mark & ALL else sizes[groups[key]]
+        key, mark = current.owners[list_of(heads[at])], mark_of(heads[at])
+        group = met.groups[key]
+        said = met.shares[key] if mark & ALL else met.sizes[group]
         if mark & IN:
-            ins[groups[key]] += said
+            ins[group] += said
         else:
-            outs[groups[key]] += said
+            outs[group] += said
     n_in, n_out = 0, 0
     for at in range(n):
-        group = groups[owners[list_of(heads[at])]]
-        n_out += outs[group] >= sizes[group]
-        n_in += ins[group] >= sizes[group]
+        group = met.groups[current.owners[list_of(heads[at])]]
+        n_out += outs[group] >= met.sizes[group]
+        n_in += ins[group] >= met.sizes[group]
         ins[group], outs[group] = 0, 0
     return n_out == 0 and n_in == needed
 
 
 @kernel
-def _score(
+def _disjunctions_hold(
     row: int,
-    spaces: Ints,
-    event_weights: Floats,
-    first: Longs,
-    last: Longs,
-    weights: Floats,
-    clause_starts: Longs,
-    items: Ints,
-    dims: Ints,
-    on_missing: Bools,
-    every: Bools,
-    span_starts: Ints,
-    span_lo: Ints,
-    span_hi: Ints,
-) -> float:
+    n: int,
+    current: CurrentLists,
+    met: EventKeys,
+    cnf: Disjunctions,
+    counting: Counting,
+) -> bool:
+    """Whether each disjunction of the row has a ∈ that is met or a ∉ that is not violated."""
+    heads, counters = current.heads, counting.counters
+    ins, outs = counting.ins, counting.outs
+    begin, end = cnf.rows.starts[row], cnf.rows.starts[row + 1]
+    for i in range(begin, end):
+        counters[i - begin] = -cnf.denials[cnf.rows.items[i]]
+    # the entries of one predicate are merged first: lists may give several, and a wide predicate
+    # is ∈ on "present" unless a space that it refuses says ∉
+    for at in range(n):
+        which, mark = list_of(heads[at]), mark_of(heads[at])
+        key = current.owners[which]
+        group = met.groups[key]
+        slot = cnf.of_entry[current.positions[which]] * counting.n_groups + group
+        said = met.shares[key] if mark & ALL else met.sizes[group]
+        if slot >= 0 and mark & IN:  # Z has no disjunction
+            ins[slot] += said
+        elif slot >= 0:
+            outs[slot] += said
+    for at in range(n):
+        which = list_of(heads[at])
+        disjunction = cnf.of_entry[current.positions[which]]
+        group = met.groups[current.owners[which]]
+        slot = disjunction * counting.n_groups + group
+        if slot >= 0:
+            if ins[slot] >= met.sizes[group] > outs[slot]:
+                counters[disjunction] = 1
+            elif ins[slot] == 0 and outs[slot] >= met.sizes[group]:
+                counters[disjunction] += 1
+            ins[slot], outs[slot] = 0, 0
+    for i in range(end - begin):  # noqa: SIM110 - a kernel
+        if counters[i] == 0:
+            return False
+    return True
+
+
+@kernel
+def _score(row: int, scoring: Scoring, event: Event, cnf: Disjunctions | None) -> float:
+    if cnf is None:
+        return _score_of_conjunction(row, scoring, event)  # type: ignore[no-any-return]
+    return _score_of_disjunctions(row, cnf.rows, scoring, event)  # type: ignore[no-any-return]
+
+
+@kernel
+def _score_of_conjunction(row: int, scoring: Scoring, event: Event) -> float:
     """The sum over the ∈ predicates of a conjunction that holds, in written order."""
+    clauses, predicates, weights = scoring.clauses, scoring.predicates, scoring.weights
     score = 0.0
-    for i in range(clause_starts[row], clause_starts[row + 1]):
-        predicate = items[i]
-        if not on_missing[predicate] and not every[predicate]:
-            dim = dims[predicate]
-            score += predicate_score(
-                weights[i] if len(weights) else 1.0, first[dim], last[dim], spaces, event_weights,
-                span_starts[predicate], span_starts[predicate + 1], span_lo, span_hi,
-            )  # fmt: skip
+    for i in range(clauses.starts[row], clauses.starts[row + 1]):
+        p = clauses.items[i]
+        if not predicates.on_missing[p] and not predicates.every[p]:
+            weight = weights[i] if len(weights) else 1.0
+            score += predicate_score(p, weight, predicates, event, scoring.event_weights)
+    return score
+
+
+@kernel
+def _score_of_disjunctions(row: int, rows: Ragged, scoring: Scoring, event: Event) -> float:
+    """The sum over the disjunctions of a row that holds, in written order, of their best score."""
+    clauses, predicates, weights = scoring.clauses, scoring.predicates, scoring.weights
+    score = 0.0
+    for j in range(rows.starts[row], rows.starts[row + 1]):
+        best = -np.inf
+        for i in range(clauses.starts[rows.items[j]], clauses.starts[rows.items[j] + 1]):
+            p = clauses.items[i]
+            if not predicates.on_missing[p] and not predicates.every[p]:
+                weight = weights[i] if len(weights) else 1.0
+                reached = predicate_score(p, weight, predicates, event, scoring.event_weights)
+                best = max(best, reached)
+            elif best < 0 and holds(p, predicates, event):
+                best = 0.0
+        score += best
     return score

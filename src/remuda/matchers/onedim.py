@@ -13,8 +13,7 @@ import numpy as np
 
 from remuda.arrays import Ints, Longs, Ragged, starts_of
 from remuda.jit import kernel
-from remuda.matchers.kernels.growth import Words
-from remuda.matchers.kernels.lists import Lists
+from remuda.matchers.kernels.lists import Listed, Lists
 from remuda.matchers.kernels.output import grown
 
 
@@ -69,7 +68,7 @@ class SegmentTree:
 
     def stab(self, values: Ints) -> Ragged:
         """The intervals that contain each value: those on the way from its leaf to the root."""
-        return Ragged(*_climb(values, self.n_leaves, *self.lists.arrays[:3]))
+        return Ragged(*_climb(values, self.n_leaves, self.lists.arrays))
 
     def _nodes(self, lo: int, hi: int) -> list[int]:
         nodes, first, end = [], lo + self.n_leaves, hi + self.n_leaves
@@ -118,7 +117,7 @@ class IntervalTree:
 
     def stab(self, values: Ints) -> Ragged:
         """The intervals that contain each value: some of those on the way from the root to it."""
-        return Ragged(*_descend(values, self.n_values, *self.by_low.arrays, *self.by_high.arrays))
+        return Ragged(*_descend(values, self.n_values, self.by_low.arrays, self.by_high.arrays))
 
 
 def _lists(nodes: Longs, ids: Longs, n_nodes: int, keys: Ints | None = None) -> Lists:
@@ -138,16 +137,14 @@ def _highest(lo: Longs, hi: Longs) -> Longs:
 
 
 @kernel
-def _climb(
-    values: Ints, n_leaves: int, begins: Longs, ends: Longs, items: Ints
-) -> tuple[Longs, Ints]:
+def _climb(values: Ints, n_leaves: int, lists: Listed) -> tuple[Longs, Ints]:
     starts, found, n = np.zeros(len(values) + 1, np.int64), np.empty(1024, np.int32), 0
     for v in range(len(values)):
         node = values[v] + n_leaves
         while node > 0:
-            found = grown(found, n + ends[node] - begins[node])
-            for i in range(begins[node], ends[node]):
-                found[n] = items[i]
+            found = grown(found, n + lists.ends[node] - lists.begins[node])
+            for i in range(lists.begins[node], lists.ends[node]):
+                found[n] = lists.items[i]
                 n += 1
             node >>= 1
         starts[v + 1] = n
@@ -155,18 +152,7 @@ def _climb(
 
 
 @kernel
-def _descend(
-    values: Ints,
-    n_values: int,
-    low_begins: Longs,
-    low_ends: Longs,
-    low_items: Ints,
-    lows: Words,
-    high_begins: Longs,
-    high_ends: Longs,
-    high_items: Ints,
-    highs: Words,
-) -> tuple[Longs, Ints]:
+def _descend(values: Ints, n_values: int, low: Listed, high: Listed) -> tuple[Longs, Ints]:
     starts, found, n = np.zeros(len(values) + 1, np.int64), np.empty(1024, np.int32), 0
     step = 1
     while step <= n_values:
@@ -176,18 +162,18 @@ def _descend(
         while True:
             if node <= n_values:
                 if goal <= node:
-                    found = grown(found, n + low_ends[node] - low_begins[node])
-                    for i in range(low_begins[node], low_ends[node]):
-                        if lows[i] >= goal:
+                    found = grown(found, n + low.ends[node] - low.begins[node])
+                    for i in range(low.begins[node], low.ends[node]):
+                        if low.notes[i] >= goal:
                             break
-                        found[n] = low_items[i]
+                        found[n] = low.items[i]
                         n += 1
                 else:
-                    found = grown(found, n + high_ends[node] - high_begins[node])
-                    for i in range(high_begins[node], high_ends[node]):
-                        if n_values - np.int64(highs[i]) < goal:
+                    found = grown(found, n + high.ends[node] - high.begins[node])
+                    for i in range(high.begins[node], high.ends[node]):
+                        if n_values - np.int64(high.notes[i]) < goal:
                             break
-                        found[n] = high_items[i]
+                        found[n] = high.items[i]
                         n += 1
             if goal == node:
                 break

@@ -23,6 +23,7 @@ from remuda.encoding.table import ClauseTable, EventBatch, Predicates
 from remuda.jit import kernel
 from remuda.matchers.contract import Features, Hits
 from remuda.matchers.kernels.output import grown
+from remuda.matchers.kernels.search import first_at_least
 
 AGAINST, ALL = 1, 2  # an operator is the sum of those that are true of it
 N_OPERATORS = 4
@@ -80,7 +81,7 @@ class OpIndex:
     def match(self, events: EventBatch) -> Hits:
         starts, rows, candidates = _match(
             events.starts, events.spaces, self.space_starts, self.dim_of_space,
-            *self.equal, *self.within, self.partition_starts, self.rows, self.sizes,
+            self.equal, self.within, self.partition_starts, self.rows, self.sizes,
             np.zeros(len(self.rows), np.int32), np.zeros(len(self.rows), np.int64),
         )  # fmt: skip
         return Hits(starts, rows, candidates)
@@ -161,20 +162,22 @@ def _sorted(
     return Operands(starts, lo[order], hi[order], clauses[order])
 
 
+class Counting(NamedTuple):
+    """What is counted of each clause for one event, and the clauses that were."""
+
+    counts: Ints
+    chains: Longs  # one more than the space of the event that met the clause last
+    touched: Ints
+
+
 @kernel
 def _match(
     event_starts: Longs,
     spaces: Ints,
     space_starts: Ints,
     dim_of_space: Ints,
-    equal_starts: Longs,
-    equal_lo: Ints,
-    equal_hi: Ints,  # noqa: ARG001 - empty, as the Operands come whole
-    equal_clauses: Ints,
-    within_starts: Longs,
-    within_lo: Ints,
-    within_hi: Ints,
-    within_clauses: Ints,
+    equal: Operands,
+    within: Operands,
     partition_starts: Ints,
     clause_rows: Ints,
     sizes: Ints,
@@ -184,6 +187,7 @@ def _match(
     n_events, n_dims = len(event_starts) - 1, len(space_starts) - 1
     starts = np.zeros(n_events + 1, np.int64)
     rows, touched = np.empty(1024, np.int32), np.empty(len(sizes) + 1, np.int32)
+    counting = Counting(counts, chains, touched)
     n, n_candidates = 0, 0
     for event in range(n_events):
         begin, end = event_starts[event], event_starts[event + 1]
@@ -193,12 +197,9 @@ def _match(
             i = _dim_end(spaces, i, end, space_starts[pivot + 1]) if i < end else end + 1
             n_touched = 0
             for operator in range(N_OPERATORS):
-                at = N_OPERATORS * pivot + operator
                 n_touched = _look_up(
-                    spaces, begin, end, space_starts, dim_of_space, operator,
-                    equal_lo, equal_clauses, equal_starts[at], equal_starts[at + 1],
-                    within_lo, within_hi, within_clauses, within_starts[at], within_starts[at + 1],
-                    counts, chains, touched, n_touched,
+                    spaces, begin, end, space_starts, dim_of_space, pivot, operator,
+                    equal, within, counting, n_touched,
                 )  # fmt: skip
             if pivot == n_dims:  # nothing need be met: candidates are all but those with a veto
                 first, last = partition_starts[n_dims], partition_starts[n_dims + 1]
@@ -234,53 +235,38 @@ def _look_up(
     end: int,
     space_starts: Ints,
     dim_of_space: Ints,
+    pivot: int,
     operator: int,
-    equal_lo: Ints,
-    equal_clauses: Ints,
-    equal: int,
-    equal_end: int,
-    within_lo: Ints,
-    within_hi: Ints,
-    within_clauses: Ints,
-    within: int,
-    within_end: int,
-    counts: Ints,
-    chains: Longs,
-    touched: Ints,
-    n_touched: int,
+    equal: Operands,
+    within: Operands,
+    counting: Counting,
+    n: int,
 ) -> int:
     """Count the predicates of one operator that the event meets; list the clauses they are of."""
+    at = N_OPERATORS * pivot + operator
+    equal_at, equal_end = equal.starts[at], equal.starts[at + 1]
+    within_at, within_end = within.starts[at], within.starts[at + 1]
     i = begin
-    while i < end and (equal < equal_end or within < within_end):
+    while i < end and (equal_at < equal_end or within_at < within_end):
         dim = dim_of_space[spaces[i]]
         first, stop = i, _dim_end(spaces, i, end, space_starts[dim + 1])
-        within = _lower_bound(within_lo, within, within_end, space_starts[dim])
+        within_at = first_at_least(within.lo, within_at, within_end, space_starts[dim])
         while i < stop:
             space = spaces[i]
-            equal = _lower_bound(equal_lo, equal, equal_end, space)
-            equal_last = _lower_bound(equal_lo, equal, equal_end, space + 1)
-            within_last = _lower_bound(within_lo, within, within_end, space + 1)
+            equal_at = first_at_least(equal.lo, equal_at, equal_end, space)
+            equal_last = first_at_least(equal.lo, equal_at, equal_end, space + 1)
+            within_last = first_at_least(within.lo, within_at, within_end, space + 1)
+            met = (equal.clauses, equal.lo, equal_at, equal_last, space - 1)
+            wider = (within.clauses, within.hi, within_at, within_last, space)
             if stop - first == 1:
-                n_touched = _count(
-                    equal_clauses, equal_lo, equal, equal_last, space - 1, operator,
-                    counts, touched, n_touched,
-                )  # fmt: skip
-                n_touched = _count(
-                    within_clauses, within_hi, within, within_last, space, operator,
-                    counts, touched, n_touched,
-                )  # fmt: skip
+                n = _count(*met, operator, counting, n)
+                n = _count(*wider, operator, counting, n)
             else:
-                n_touched = _count_once(
-                    equal_clauses, equal_lo, equal, equal_last, space - 1, i, first, stop,
-                    operator, counts, chains, touched, n_touched,
-                )  # fmt: skip
-                n_touched = _count_once(
-                    within_clauses, within_hi, within, within_last, space, i, first, stop,
-                    operator, counts, chains, touched, n_touched,
-                )  # fmt: skip
-            equal = equal_last
+                n = _count_once(*met, i, first, stop, operator, counting, n)
+                n = _count_once(*wider, i, first, stop, operator, counting, n)
+            equal_at = equal_last
             i += 1
-    return n_touched
+    return n
 
 
 @kernel
@@ -291,19 +277,19 @@ def _count(
     end: int,
     below: int,
     operator: int,
-    counts: Ints,
-    touched: Ints,
-    n_touched: int,
+    counting: Counting,
+    n: int,
 ) -> int:
     """Count the entries with a bound above `below`, for their clauses or against them."""
+    counts = counting.counts
     one, veto = (0, _VETO) if operator & AGAINST else (1, 0)
     for entry in range(begin, end):  # without a branch: half of the entries are met, at random
         clause = np.uint32(clauses[entry])
         met = below < bounds[entry]
-        touched[n_touched] = clause
-        n_touched += met and counts[clause] == 0
+        counting.touched[n] = clause
+        n += met and counts[clause] == 0
         counts[clause] = (counts[clause] + met * one) | (met * veto)
-    return n_touched
+    return n
 
 
 @kernel
@@ -317,19 +303,18 @@ def _count_once(
     first: int,
     stop: int,
     operator: int,
-    counts: Ints,
-    chains: Longs,
-    touched: Ints,
-    n_touched: int,
+    counting: Counting,
+    n: int,
 ) -> int:
     """Likewise where the event has several spaces on the dimension, from `first` to `stop`.
 
     Space i is looked at now; any of them may meet a predicate, or all must.
     """
+    chains = counting.chains
     for entry in range(begin, end):
         if below < bounds[entry]:
             clause = clauses[entry]
-            before = chains[clause]  # one more than the space that met the clause last
+            before = chains[clause]
             chains[clause] = i + 1
             if operator & ALL:
                 if i not in (first, before):
@@ -338,19 +323,5 @@ def _count_once(
             else:
                 counts_now = not first < before <= stop
             if counts_now:
-                n_touched = _count(
-                    clauses, bounds, entry, entry + 1, below, operator, counts, touched, n_touched
-                )
-    return n_touched
-
-
-@kernel
-def _lower_bound(sorted_: Ints, low: int, high: int, least: int) -> int:
-    """The first place from `low` on whose item is not below `least`."""
-    while low < high:
-        middle = (low + high) >> 1
-        if sorted_[middle] < least:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+                n = _count(clauses, bounds, entry, entry + 1, below, operator, counting, n)
+    return n

@@ -24,7 +24,16 @@ from remuda.jit import kernel
 from remuda.matchers.contract import Features, Hits
 from remuda.matchers.kernels.access import most_selective_first
 from remuda.matchers.kernels.output import grown
-from remuda.matchers.kernels.postings import ALL, Keys, event_keys, keys_for, place, post
+from remuda.matchers.kernels.postings import (
+    ALL,
+    EventKeys,
+    Keys,
+    event_keys,
+    keys_for,
+    place,
+    post,
+    room_for_keys,
+)
 
 Bits = NDArray[np.uint8]
 
@@ -74,7 +83,7 @@ class Propagation:
     def match(self, events: EventBatch) -> Hits:
         longest = int(np.diff(events.starts).max(initial=0))
         starts, rows, candidates = _propagate(
-            events.starts, events.spaces, *self.keys, *self.lists, *self.clusters,
+            events.starts, events.spaces, self.keys, self.lists, self.clusters,
             longest * self.keys.most_per_space,
             np.zeros(self.n_predicates // 8 + 1, np.uint8), np.zeros(self.n_predicates, np.int32),
         )  # fmt: skip
@@ -160,57 +169,44 @@ def _clusters(refs: Ragged, has_access: Bools, access: Ints, n_access: int) -> C
 def _propagate(
     event_starts: Longs,
     spaces: Ints,
-    space_starts: Ints,
-    dim_of_space: Ints,
-    first_level: Ints,
-    level_starts: Ints,
-    list_starts: Longs,
-    lists: Ints,
-    access_starts: Ints,
-    row_starts: Ints,
-    cluster_rows: Ints,
-    ref_starts: Longs,
-    refs: Ints,
+    keys: Keys,
+    lists: Ragged,
+    clusters: Clusters,
     most_keys: int,
     bits: Bits,
     votes: Ints,
 ) -> tuple[Longs, Ints, int]:
-    n_events, n_access = len(event_starts) - 1, len(access_starts) - 2
+    n_events, n_access = len(event_starts) - 1, len(clusters.access_starts) - 2
     starts = np.zeros(n_events + 1, np.int64)
     rows, satisfied = np.empty(1024, np.int32), np.empty(n_access + 1, np.int32)
-    keys, groups = np.empty(most_keys, np.int32), np.empty(most_keys, np.int32)
-    shares, sizes = np.empty(most_keys, np.int32), np.empty(most_keys, np.int32)
+    met = room_for_keys(most_keys)
     n, n_candidates = 0, 0
     for event in range(n_events):
-        n_keys = event_keys(
-            spaces, event_starts[event], event_starts[event + 1],
-            space_starts, dim_of_space, first_level, level_starts, keys, groups, shares, sizes,
-        )  # fmt: skip
+        n_keys = event_keys(spaces, event_starts[event], event_starts[event + 1], keys, met)
         n_satisfied, n_set = 0, 0
         for k in range(n_keys):
-            alone = sizes[groups[k]] == 1
+            alone = met.sizes[met.groups[k]] == 1
             for mark in range(4):
-                begin, end = list_starts[4 * keys[k] + mark], list_starts[4 * keys[k] + mark + 1]
+                at = 4 * met.keys[k] + mark
+                begin, end = lists.starts[at], lists.starts[at + 1]
                 n_set += end - begin
                 if alone or not mark & ALL:
-                    n_satisfied = _set(lists, begin, end, n_access, bits, satisfied, n_satisfied)
-            if not alone and (k == 0 or groups[k] != groups[k - 1]):
+                    n_satisfied = _set(
+                        lists.items, begin, end, n_access, bits, satisfied, n_satisfied
+                    )
+            if not alone and (k == 0 or met.groups[k] != met.groups[k - 1]):
                 n_satisfied = _set_agreed(
-                    k, n_keys, keys, groups, shares, sizes, list_starts, lists,
-                    n_access, bits, votes, satisfied, n_satisfied,
-                )  # fmt: skip
+                    k, n_keys, met, lists, n_access, bits, votes, satisfied, n_satisfied
+                )
         satisfied[n_satisfied] = n_access  # the clusters of clauses without an access predicate
         for k in range(n_satisfied + 1):
-            access = satisfied[k]
-            for cluster in range(access_starts[access], access_starts[access + 1]):
-                begin, end = row_starts[cluster], row_starts[cluster + 1]
-                rows = grown(rows, n + end - begin)
-                n = _check(
-                    cluster_rows, begin, end, refs, ref_starts[cluster], ref_starts[cluster + 1],
-                    bits, rows, n,
-                )  # fmt: skip
-                n_candidates += end - begin
-        _clear(n_keys, keys, list_starts, lists, n_set, bits)
+            first = clusters.access_starts[satisfied[k]]
+            for cluster in range(first, clusters.access_starts[satisfied[k] + 1]):
+                n_here = clusters.row_starts[cluster + 1] - clusters.row_starts[cluster]
+                rows = grown(rows, n + n_here)
+                n = _check(cluster, clusters, bits, rows, n)
+                n_candidates += n_here
+        _clear(n_keys, met.keys, lists, n_set, bits)
         starts[event + 1] = n
     return starts, rows[:n].copy(), n_candidates
 
@@ -239,12 +235,8 @@ def _set(
 def _set_agreed(
     begin: int,
     n_keys: int,
-    keys: Ints,
-    groups: Ints,
-    shares: Ints,
-    sizes: Ints,
-    list_starts: Longs,
-    lists: Ints,
+    met: EventKeys,
+    lists: Ragged,
     n_access: int,
     bits: Bits,
     votes: Ints,
@@ -252,57 +244,48 @@ def _set_agreed(
     n: int,
 ) -> int:
     """Likewise for the predicates on which all the spaces of one dimension must agree."""
-    size, end = sizes[groups[begin]], begin
-    while end < n_keys and groups[end] == groups[begin]:
+    size, end = met.sizes[met.groups[begin]], begin
+    while end < n_keys and met.groups[end] == met.groups[begin]:
         for mark in range(ALL, 4, 2):
-            key = 4 * keys[end] + mark
-            for i in range(list_starts[key], list_starts[key + 1]):
-                votes[lists[i]] += shares[end]
-                if votes[lists[i]] == size:
-                    n = _set(lists, i, i + 1, n_access, bits, satisfied, n)
+            at = 4 * met.keys[end] + mark
+            for i in range(lists.starts[at], lists.starts[at + 1]):
+                votes[lists.items[i]] += met.shares[end]
+                if votes[lists.items[i]] == size:
+                    n = _set(lists.items, i, i + 1, n_access, bits, satisfied, n)
         end += 1
     for k in range(begin, end):
         for mark in range(ALL, 4, 2):
-            for i in range(list_starts[4 * keys[k] + mark], list_starts[4 * keys[k] + mark + 1]):
-                votes[lists[i]] = 0
+            at = 4 * met.keys[k] + mark
+            for i in range(lists.starts[at], lists.starts[at + 1]):
+                votes[lists.items[i]] = 0
     return n
 
 
 @kernel
-def _check(
-    cluster_rows: Ints,
-    begin: int,
-    end: int,
-    refs: Ints,
-    ref_begin: int,
-    ref_end: int,
-    bits: Bits,
-    rows: Ints,
-    n: int,
-) -> int:
+def _check(cluster: int, clusters: Clusters, bits: Bits, rows: Ints, n: int) -> int:
     """List the clauses of a cluster whose references are all as they should be."""
+    begin, end = clusters.row_starts[cluster], clusters.row_starts[cluster + 1]
+    ref_begin, ref_end = clusters.ref_starts[cluster], clusters.ref_starts[cluster + 1]
     n_rows = end - begin
     for i in range(n_rows):
         holds = True
         for at in range(ref_begin + i, ref_end, n_rows):
-            ref = refs[at]
+            ref = clusters.refs[at]
             predicate = np.uint32(ref if ref >= 0 else ~ref)
             if (bits[predicate >> 3] >> (predicate & 7) & 1 != 0) != (ref >= 0):
                 holds = False
                 break
-        rows[n] = cluster_rows[begin + i]
+        rows[n] = clusters.rows[begin + i]
         n += holds
     return n
 
 
 @kernel
-def _clear(
-    n_keys: int, keys: Ints, list_starts: Longs, lists: Ints, n_set: int, bits: Bits
-) -> None:
+def _clear(n_keys: int, keys: Ints, lists: Ragged, n_set: int, bits: Bits) -> None:
     """Reset what was set, or all where that is less work."""
     if 8 * n_set > len(bits):
         bits[:] = 0
         return
     for k in range(n_keys):
-        for i in range(list_starts[4 * keys[k]], list_starts[4 * keys[k] + 4]):
-            bits[np.uint32(lists[i]) >> 3] = 0
+        for i in range(lists.starts[4 * keys[k]], lists.starts[4 * keys[k] + 4]):
+            bits[np.uint32(lists.items[i]) >> 3] = 0

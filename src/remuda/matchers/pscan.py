@@ -7,19 +7,28 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from remuda.arrays import Bools, Ints, Longs, Ragged, frozen
-from remuda.encoding.table import CnfTable, EventBatch
+from remuda.arrays import Ints, Longs, Ragged, frozen
+from remuda.encoding.table import CnfTable, EventBatch, Predicates
 from remuda.jit import kernel
 from remuda.matchers.contract import Features, Hits
 from remuda.matchers.kernels.disjunctions import (
+    all_hold,
     flat_rows,
     n_denials,
     satisfiable_rows,
     sizes_of_rows,
 )
 from remuda.matchers.kernels.output import grown
-from remuda.matchers.kernels.postings import Keys, event_keys, keys_for, only_in, place, post
-from remuda.matchers.kernels.truth import holds, lay_out, take_away
+from remuda.matchers.kernels.postings import (
+    Keys,
+    event_keys,
+    keys_for,
+    only_in,
+    place,
+    post,
+    room_for_keys,
+)
+from remuda.matchers.kernels.truth import lay_out, no_event, take_away
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +58,9 @@ class PScan:
         longest = int(np.diff(events.starts).max(initial=0))
         table = self.cnf.table
         starts, rows, candidates = _pscan(
-            events.starts, events.spaces, *self.keys, *self.lists, self.always,
+            events.starts, events.spaces, self.keys, self.lists, self.always,
             longest * self.keys.most_per_space, np.zeros(self.cnf.n_rows, np.int64),
-            *self.cnf.rows, *table.clauses, table.n_dims, *table.predicates,
+            self.cnf.rows, table.clauses, table.n_dims, table.predicates,
         )  # fmt: skip
         return Hits(starts, rows, candidates)
 
@@ -71,66 +80,38 @@ def _asking(cnf: CnfTable) -> CnfTable:
 def _pscan(
     event_starts: Longs,
     spaces: Ints,
-    space_starts: Ints,
-    dim_of_space: Ints,
-    first_level: Ints,
-    level_starts: Ints,
-    list_starts: Longs,
-    lists: Ints,
+    keys: Keys,
+    lists: Ragged,
     always: Ints,
     most_keys: int,
     seen: Longs,
-    row_starts: Longs,
-    row_clauses: Ints,
-    clause_starts: Longs,
-    items: Ints,
+    cnf_rows: Ragged,
+    clauses: Ragged,
     n_dims: int,
-    dims: Ints,
-    on_missing: Bools,
-    every: Bools,
-    span_starts: Ints,
-    span_lo: Ints,
-    span_hi: Ints,
+    predicates: Predicates,
 ) -> tuple[Longs, Ints, int]:
     n_events = len(event_starts) - 1
     starts = np.zeros(n_events + 1, np.int64)
     rows = np.empty(1024, np.int32)
-    keys, groups = np.empty(most_keys, np.int32), np.empty(most_keys, np.int32)
-    shares, sizes = np.empty(most_keys, np.int32), np.empty(most_keys, np.int32)
-    first, last = np.zeros(n_dims, np.int64), np.zeros(n_dims, np.int64)
+    met, laid_out = room_for_keys(most_keys), no_event(spaces, n_dims)
     n, candidates = 0, 0
     for event in range(n_events):
         begin, end = event_starts[event], event_starts[event + 1]
-        n_keys = event_keys(
-            spaces, begin, end,
-            space_starts, dim_of_space, first_level, level_starts, keys, groups, shares, sizes,
-        )  # fmt: skip
-        lay_out(spaces, begin, end, dim_of_space, first, last)
+        n_keys = event_keys(spaces, begin, end, keys, met)
+        lay_out(laid_out, begin, end, keys.dim_of_space)
         for k in range(n_keys + 1):
-            listed = (
-                always if k == n_keys else lists[list_starts[keys[k]] : list_starts[keys[k] + 1]]
-            )
+            listed = always
+            if k < n_keys:
+                listed = lists.items[lists.starts[met.keys[k]] : lists.starts[met.keys[k] + 1]]
             for row in listed:
                 if seen[row] > event:
                     continue
                 seen[row] = event + 1
                 candidates += 1
-                found = True
-                for j in range(row_starts[row], row_starts[row + 1]):
-                    clause, found = row_clauses[j], False
-                    for i in range(clause_starts[clause], clause_starts[clause + 1]):
-                        if holds(
-                            items[i], spaces, first, last,
-                            dims, on_missing, every, span_starts, span_lo, span_hi,
-                        ):  # fmt: skip
-                            found = True
-                            break
-                    if not found:
-                        break
-                if found:
+                if all_hold(row, cnf_rows, clauses, predicates, laid_out):
                     rows = grown(rows, n + 1)
                     rows[n] = row
                     n += 1
-        take_away(spaces, begin, end, dim_of_space, first, last)
+        take_away(laid_out, begin, end, keys.dim_of_space)
         starts[event + 1] = n
     return starts, rows[:n].copy(), candidates

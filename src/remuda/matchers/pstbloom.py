@@ -11,36 +11,43 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of, take_rows
 from remuda.encoding.table import ClauseTable, EventBatch
 from remuda.jit import kernel
 from remuda.matchers.contract import Features, Hits, Literal
-from remuda.matchers.kernels.access import Selectivity, most_selective_first, selectivity
+from remuda.matchers.kernels.access import Selectivity, most_selective_first
 from remuda.matchers.kernels.growth import Words, thawed
 from remuda.matchers.kernels.needs import lacking
-from remuda.matchers.kernels.nodes import MOST_MET, each_once, gather, meet, narrow
-from remuda.matchers.kernels.output import grown
-from remuda.matchers.kernels.records import DIM_SHIFT, NARROW
-from remuda.matchers.kernels.verify import (
-    REFUSED,
-    all_hold,
-    arrive,
-    bits_hold,
-    leave,
-    read_ahead,
+from remuda.matchers.kernels.nodes import narrow
+from remuda.matchers.kernels.records import DIM_SHIFT, NARROW, Slots
+from remuda.matchers.kernels.verify import Arrived, arrive, read_ahead
+from remuda.matchers.pstforest import (
+    Forest,
+    Standing,
+    Trees,
+    access_predicates,
+    candidates,
+    has_access,
+    room_for_visits,
+    verify,
 )
-from remuda.matchers.pstforest import Forest, Trees, access_predicates, has_access
 
 _BITS_EACH = 6  # in a signature, for each clause there
 _FRESH_BITS = 256  # in the signature of a leaf that had no clause
 _ZERO, _ONE, _WORD, _HALF, _IN_WORD = (np.uint64(n) for n in (0, 1, 6, 32, 63))
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 _GOLDEN = np.uint64(0x9E3779B1)
+
+
+class Signed(NamedTuple):
+    """The arrays of Signatures."""
+
+    filters: Words
+    words: Words
 
 
 @dataclass(slots=True)
@@ -65,9 +72,9 @@ class Signatures:
         return cls(filters, np.zeros(starts[-1], np.uint64), int(starts[-1]))
 
     @property
-    def arrays(self) -> tuple[NDArray[Any], ...]:
+    def arrays(self) -> Signed:
         """What kernels read."""
-        return frozen((self.filters, self.words))
+        return frozen(Signed(self.filters, self.words))
 
     @property
     def nbytes(self) -> int:
@@ -110,13 +117,12 @@ class PSTBloom:
 
     forest: Forest
     signatures: Signatures
-    _arrays: tuple[Any, ...] | None = field(init=False, default=None)  # what `match` reads
+    _arrays: tuple[Standing, Signed] | None = field(init=False, default=None)  # what `match` reads
 
     @classmethod
     def build(cls, table: ClauseTable, *, sample: EventBatch | None = None) -> Self:
         """From a table and, if there is one, a sample of events to come."""
-        rule = selectivity(table, narrow(table.predicates, table.space_starts), sample)
-        return cls._build(table, np.arange(table.n_clauses, dtype=np.int32), rule)
+        return cls._build(*Forest.beginning(table, sample))
 
     @classmethod
     def _build(cls, table: ClauseTable, rows: Ints, rule: Selectivity) -> Self:
@@ -135,7 +141,7 @@ class PSTBloom:
     def match(self, events: EventBatch) -> Hits:
         """MatchEvent: leaves give candidates, signatures refuse most, the rest is verified."""
         if self._arrays is None:
-            self._arrays = self.forest.arrays + self.signatures.arrays
+            self._arrays = (self.forest.arrays, self.signatures.arrays)
         return Hits(*_match(events.starts, events.spaces, *self._arrays))
 
     def insert(self, row: int, clause: Sequence[Literal]) -> None:
@@ -181,8 +187,8 @@ def _signatures(trees: Trees, forest: Forest, clauses: Ragged, access: Ints) -> 
     signatures = Signatures.of(np.maximum(trees.tree.counter - n_listed, 0))
     n_access = (access < len(trees.is_narrow)).astype(np.int64)
     _sign(
-        *clauses, n_access, trees.is_narrow, *trees.lists, first_leaf,
-        signatures.filters, signatures.words,
+        clauses, n_access, trees.is_narrow, trees.lists, first_leaf,
+        Signed(signatures.filters, signatures.words),
     )  # fmt: skip
     return signatures
 
@@ -207,34 +213,34 @@ def _contains(words: Words, filter_: np.uint64, slot: int) -> bool:
 
 @kernel
 def _sign(
-    starts: Longs,
-    items: Ints,
+    clauses: Ragged,
     n_access: Longs,
     is_narrow: Bools,
-    list_starts: Longs,
-    lists: Ints,
+    lists: Ragged,
     first_leaf: int,
-    filters: Words,
-    words: Words,
+    signatures: Signed,
 ) -> None:
     """Add each clause to the signatures of the leaves that its narrow predicates cover."""
-    for slot in range(len(starts) - 1):
-        for i in range(starts[slot] + n_access[slot], starts[slot + 1]):
-            if is_narrow[items[i]]:
-                for j in range(list_starts[items[i]], list_starts[items[i] + 1]):
-                    _add(words, filters[lists[j] - first_leaf], slot)
+    for slot in range(len(clauses.starts) - 1):
+        for i in range(clauses.starts[slot] + n_access[slot], clauses.starts[slot + 1]):
+            p = clauses.items[i]
+            if is_narrow[p]:
+                for j in range(lists.starts[p], lists.starts[p + 1]):
+                    leaf = lists.items[j] - first_leaf
+                    _add(signatures.words, signatures.filters[leaf], slot)
 
 
 @kernel
 def _is_signed(
-    slot: int, first: int, last: int, literals: Words, where: Ints, filter_at: Words, words: Words
+    slot: np.uint64, records: Slots, where: Ints, filter_at: Words, words: Words
 ) -> bool:
     """Whether the event's leaves have the slot, as far as the clause's predicates put it there."""
-    i = np.uint64(first)
+    i, last = np.uint64(records.starts[slot]) + _ONE, np.uint64(records.starts[slot + _ONE])
     while i < last:
-        dim = literals[i, 0] >> DIM_SHIFT
+        head = records.words[i, 0]
+        dim = head >> DIM_SHIFT
         if (
-            literals[i, 0] & NARROW != 0
+            head & NARROW != 0
             and where[dim] > 0  # on a missing dimension or a list, verification decides
             and not _contains(words, filter_at[dim], slot)
         ):
@@ -244,74 +250,48 @@ def _is_signed(
 
 
 @kernel
-def _match(
-    event_starts: Longs,
-    spaces: Ints,
-    dim_of_space: Ints,
-    dim_bits: Words,
-    space_starts: Ints,
-    block_starts: Ints,
-    leaf_of: Ints,
-    begins: Longs,
-    ends: Longs,
-    slots: Ints,
-    needs: Words,
-    row_of: Ints,
-    literal_starts: Longs,
-    literals: Words,
-    span_lo: Ints,
-    span_hi: Ints,
-    filters: Words,
+def _only_signed(
+    queue: Ints,
+    n_listed: np.uint64,
+    n_queued: np.uint64,
+    records: Slots,
+    where: Ints,
+    filter_at: Words,
     words: Words,
+) -> tuple[np.uint64, np.uint64]:
+    """Keep those of the queue that are in the signatures: how many leaves list, and in all."""
+    n, n_kept = _ZERO, _ZERO
+    for i in range(n_queued):
+        read_ahead(queue, i, n_queued, records)
+        slot = queue[i]
+        queue[n] = slot
+        n += np.uint64(_is_signed(np.uint64(slot), records, where, filter_at, words))
+        if i < n_listed:
+            n_kept = n
+    return n_kept, n
+
+
+@kernel
+def _match(
+    event_starts: Longs, spaces: Ints, forest: Standing, signatures: Signed
 ) -> tuple[Longs, Ints, int]:
-    n_events = len(event_starts) - 1
-    starts = np.zeros(n_events + 1, np.int64)
-    rows = np.empty(1024, np.int32)
-    longest = 0
-    for event in range(n_events):
-        longest = max(longest, event_starts[event + 1] - event_starts[event])
-    lists, others = np.empty(longest, np.int32), np.empty(1 + MOST_MET * longest, np.int32)
-    where, filter_at = np.zeros(len(dim_bits), np.int32), np.empty(len(dim_bits), np.uint64)
-    queue = np.empty(1024, np.int32)
+    starts = np.zeros(len(event_starts), np.int64)
+    rows, queue = np.empty(1024, np.int32), np.empty(1024, np.int32)
+    visits = room_for_visits(event_starts, forest)
+    dim_of_space, filter_at = forest.dim_of_space, np.empty(len(forest.dim_bits), np.uint64)
     n, n_candidates = 0, 0
-    for event in range(n_events):
-        begin, end = event_starts[event], event_starts[event + 1]
-        has_several = arrive(spaces, begin, end, dim_of_space, where)
-        lacks = lacking(spaces, begin, end, dim_of_space, dim_bits)
-        for i in range(begin, end):
-            filter_at[dim_of_space[spaces[i]]] = filters[leaf_of[spaces[i]]]
-        n_lists, n_others = meet(
-            spaces, begin, end, dim_of_space, space_starts, block_starts, leaf_of, lists, others
+    for e in range(len(starts) - 1):
+        event = Arrived(spaces, event_starts[e], event_starts[e + 1], visits.where)
+        has_several = arrive(event, dim_of_space)
+        lacks = lacking(event, dim_of_space, forest.dim_bits)
+        for i in range(event.begin, event.end):
+            leaf = forest.leaf_of[spaces[i]]
+            filter_at[dim_of_space[spaces[i]]] = signatures.filters[leaf]
+        queue, n_listed, n_queued, n_met = candidates(event, forest, visits, lacks, queue, _ZERO)
+        n_listed, n_queued = _only_signed(
+            queue, n_listed, n_queued, forest.records, visits.where, filter_at, signatures.words
         )
-        queue, n_listed, n_in_lists = gather(
-            lists, n_lists, begins, ends, slots, needs, lacks, literal_starts, queue, _ZERO
-        )
-        queue, n_queued, n_in_others = gather(
-            others, n_others, begins, ends, slots, needs, lacks, literal_starts, queue, n_listed
-        )
-        n_candidates += n_in_lists + n_in_others
-        rows = grown(rows, n + np.int64(n_queued))
-        for i in range(n_queued):
-            read_ahead(queue, i, n_queued, literal_starts, literals)
-            slot = np.uint64(queue[i])
-            first = np.uint64(literal_starts[slot])
-            beyond = np.uint64(literal_starts[slot + _ONE])
-            if not _is_signed(slot, first + _ONE, beyond, literals, where, filter_at, words):
-                continue
-            # the access predicate holds for all that leaves list, unless the event has lists
-            n_known = _ONE if i < n_listed and not has_several else _ZERO
-            undecided = bits_hold(first + n_known, beyond, literals, where)
-            if undecided == beyond or (
-                undecided != REFUSED
-                and all_hold(
-                    undecided, beyond, literals, span_lo, span_hi,
-                    where, spaces, begin, end, dim_of_space,
-                )
-            ):  # fmt: skip
-                rows[n] = row_of[slot]
-                n += 1
-        leave(spaces, begin, end, dim_of_space, where)
-        if has_several:
-            n = each_once(rows, starts[event], n)
-        starts[event + 1] = n
+        rows, n = verify(queue, _ZERO, n_listed, n_queued, has_several, event, forest, rows, n)
+        n_candidates += n_met
+        starts[e + 1] = n
     return starts, rows[:n].copy(), n_candidates

@@ -4,21 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, Self
+from typing import NamedTuple, Protocol, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Ints, Longs, Ragged, frozen
-from remuda.encoding.table import ClauseTable, Predicates
+from remuda.encoding.table import ClauseTable, EventBatch, Predicates
+from remuda.jit import kernel
 from remuda.matchers.contract import Literal
 from remuda.matchers.kernels.access import Selectivity, selectivity
 from remuda.matchers.kernels.growth import Words
-from remuda.matchers.kernels.lists import Lists
+from remuda.matchers.kernels.lists import Listed, Lists
 from remuda.matchers.kernels.needs import bits_of_dims, needs_of
-from remuda.matchers.kernels.nodes import Nodes, hung, lists_of, narrow, nodes_of
-from remuda.matchers.kernels.records import Records, predicates_of, taken
+from remuda.matchers.kernels.nodes import (
+    MOST_MET,
+    Nodes,
+    each_once,
+    gather,
+    hung,
+    lists_of,
+    meet,
+    narrow,
+    nodes_of,
+)
+from remuda.matchers.kernels.output import grown
+from remuda.matchers.kernels.records import Records, Slots, predicates_of, taken
+from remuda.matchers.kernels.verify import (
+    REFUSED,
+    Arrived,
+    all_hold,
+    bits_hold,
+    leave,
+    read_ahead,
+)
 from remuda.matchers.pstree import PSTree
+
+_ONE = np.uint64(1)
 
 
 class OnLeaves(Protocol):
@@ -26,6 +47,18 @@ class OnLeaves(Protocol):
 
     def copy(self, source: int, target: int) -> None: ...
     def clear(self, leaf: int) -> None: ...
+
+
+class Standing(NamedTuple):
+    """The arrays of a Forest."""
+
+    dim_of_space: Ints
+    dim_bits: Words
+    nodes: Nodes
+    leaf_of: Ints
+    counter: Ints
+    lists: Listed
+    records: Slots
 
 
 @dataclass(slots=True)
@@ -66,15 +99,26 @@ class Forest:
         )
 
     @property
-    def arrays(self) -> tuple[NDArray[Any], ...]:
+    def arrays(self) -> Standing:
         """What kernels read."""
-        fixed = (self.dim_of_space, self.dim_bits, *self.nodes)
-        return frozen((*fixed, self.tree.leaf_of)) + self.lists.arrays + self.records.arrays
+        leaf_of, counter = frozen((self.tree.leaf_of, self.tree.counter))
+        return Standing(
+            self.dim_of_space, self.dim_bits, self.nodes, leaf_of, counter,
+            self.lists.arrays, self.records.arrays,
+        )  # fmt: skip
 
     @property
     def nbytes(self) -> int:
         fixed = (*self.nodes, self.dim_of_space, self.dim_bits, self.selectivity.weights)
         return sum(part.nbytes for part in (*fixed, self.tree, self.lists, self.records))
+
+    @staticmethod
+    def beginning(
+        table: ClauseTable, sample: EventBatch | None
+    ) -> tuple[ClauseTable, Ints, Selectivity]:
+        """What `contents` gives, for clauses that are in no forest yet."""
+        rule = selectivity(table, narrow(table.predicates, table.space_starts), sample)
+        return table, np.arange(table.n_clauses, dtype=np.int32), rule
 
     def contents(self) -> tuple[ClauseTable, Ints, Selectivity]:
         """All clauses, the rows that they stand for, and how to choose among their predicates."""
@@ -186,3 +230,80 @@ def _spans(predicates: Predicates, which: int) -> list[tuple[int, int]]:
     begin, end = predicates.span_starts[which : which + 2]
     lo, hi = predicates.span_lo[begin:end], predicates.span_hi[begin:end]
     return list(zip(lo.tolist(), hi.tolist(), strict=True))
+
+
+class Visits(NamedTuple):
+    """What one event after the other is noted in."""
+
+    where: Ints
+    leaves: Ints
+    others: Ints
+
+
+@kernel
+def room_for_visits(event_starts: Longs, forest: Standing) -> Visits:
+    """Room for the longest of the events."""
+    longest = 0
+    for event in range(len(event_starts) - 1):
+        longest = max(longest, event_starts[event + 1] - event_starts[event])
+    return Visits(
+        np.zeros(len(forest.dim_bits), np.int32),
+        np.empty(longest, np.int32),
+        np.empty(1 + MOST_MET * longest, np.int32),
+    )
+
+
+@kernel
+def candidates(
+    event: Arrived, forest: Standing, visits: Visits, lacks: np.uint64, queue: Ints, n: np.uint64
+) -> tuple[Ints, np.uint64, np.uint64, np.int64]:
+    """Add what the event's nodes list to a queue of n, and how many were met.
+
+    How many are queued is said twice: those that leaves list, and with them those of other nodes.
+    """
+    n_leaves, n_others = meet(
+        event, forest.dim_of_space, forest.nodes, forest.leaf_of, visits.leaves, visits.others
+    )
+    starts = forest.records.starts
+    queue, n_listed, n_in_leaves = gather(
+        visits.leaves, n_leaves, forest.lists, lacks, starts, queue, n
+    )
+    queue, n_queued, n_in_others = gather(
+        visits.others, n_others, forest.lists, lacks, starts, queue, n_listed
+    )
+    return queue, n_listed, n_queued, n_in_leaves + n_in_others
+
+
+@kernel
+def verify(
+    queue: Ints,
+    n_paired: np.uint64,
+    n_listed: np.uint64,
+    n_queued: np.uint64,
+    has_several: bool,
+    event: Arrived,
+    forest: Standing,
+    rows: Ints,
+    n: int,
+) -> tuple[Ints, int]:
+    """Let the event leave, and add the rows of the queued clauses that hold for it, each once.
+
+    First come those that pairs of leaves list, then those of leaves, then others.
+    """
+    records, before = forest.records, n
+    rows = grown(rows, n + np.int64(n_queued))
+    for i in range(n_queued):
+        read_ahead(queue, i, n_queued, records)
+        slot = np.uint64(queue[i])
+        first, beyond = np.uint64(records.starts[slot]), np.uint64(records.starts[slot + _ONE])
+        if not has_several:  # then access predicates hold for all that leaves list
+            first += np.uint64(i < n_paired) + np.uint64(i < n_listed)
+        undecided = bits_hold(first, beyond, records.words, event.where)
+        if undecided == beyond or (
+            undecided != REFUSED
+            and all_hold(undecided, beyond, records, event, forest.dim_of_space)
+        ):
+            rows[n] = records.rows[slot]
+            n += 1
+    leave(event, forest.dim_of_space)
+    return rows, each_once(rows, before, n) if has_several else n

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -18,28 +18,29 @@ from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, take_rows
 from remuda.encoding.table import ClauseTable, EventBatch, Predicates
 from remuda.jit import kernel
 from remuda.matchers.contract import Features, Hits, Literal
-from remuda.matchers.kernels.access import Selectivity, most_selective_first, selectivity
+from remuda.matchers.kernels.access import Selectivity, most_selective_first
 from remuda.matchers.kernels.bits import prefetch
-from remuda.matchers.kernels.growth import Words
-from remuda.matchers.kernels.hashing import NO_KEY, hashed
+from remuda.matchers.kernels.hashing import hashed, place
 from remuda.matchers.kernels.needs import lacking, needs_of
-from remuda.matchers.kernels.nodes import MOST_MET, each_once, gather, meet, narrow
+from remuda.matchers.kernels.nodes import gather, narrow
 from remuda.matchers.kernels.output import grown
-from remuda.matchers.kernels.pairs import LEAF, PairLists, pair_of
+from remuda.matchers.kernels.pairs import LEAF, Paired, PairLists, pair_of
 from remuda.matchers.kernels.records import taken
-from remuda.matchers.kernels.verify import (
-    REFUSED,
-    all_hold,
-    arrive,
-    bits_hold,
-    leave,
-    read_ahead,
+from remuda.matchers.kernels.verify import Arrived, arrive
+from remuda.matchers.pstforest import (
+    Forest,
+    Standing,
+    Trees,
+    access_predicates,
+    candidates,
+    has_access,
+    room_for_visits,
+    verify,
 )
-from remuda.matchers.pstforest import Forest, Trees, access_predicates, has_access
 
 _MOST_PAIRS = 64  # of leaves, that two access predicates may cover
 _N_LOOKED_UP = 512  # pairs at once
-_ZERO, _ONE = np.uint64(0), np.uint64(1)
+_ZERO = np.uint64(0)
 
 
 @dataclass(slots=True)
@@ -50,13 +51,12 @@ class PSTHash:
 
     forest: Forest
     pairs: PairLists
-    _arrays: tuple[Any, ...] | None = field(init=False, default=None)  # what `match` reads
+    _arrays: tuple[Standing, Paired] | None = field(init=False, default=None)  # what `match` reads
 
     @classmethod
     def build(cls, table: ClauseTable, *, sample: EventBatch | None = None) -> Self:
         """From a table and, if there is one, a sample of events to come."""
-        rule = selectivity(table, narrow(table.predicates, table.space_starts), sample)
-        return cls._build(table, np.arange(table.n_clauses, dtype=np.int32), rule)
+        return cls._build(*Forest.beginning(table, sample))
 
     @classmethod
     def _build(cls, table: ClauseTable, rows: Ints, rule: Selectivity) -> Self:
@@ -75,7 +75,7 @@ class PSTHash:
         slots, paired = (np.flatnonzero(kind).astype(np.int32) for kind in (~is_paired, is_paired))
         forest = Forest.of(table, rule, trees, clauses, rows, slots, first[slots])
         pairs, listed = _in_pairs(
-            paired, first, second, predicates.dim, *trees.lists, trees.nodes.first_leaf
+            paired, first, second, predicates.dim, trees.lists, trees.nodes.first_leaf
         )
         needs = needs_of(clauses, predicates, forest.dim_bits)
         return cls(forest, PairLists.of(pairs, listed, needs))
@@ -83,8 +83,7 @@ class PSTHash:
     def match(self, events: EventBatch) -> Hits:
         """MatchEvent: pairs of leaves give candidates, which are verified."""
         if self._arrays is None:
-            counter = frozen(self.forest.tree.counter)
-            self._arrays = (*self.forest.arrays, counter, *self.pairs.arrays)
+            self._arrays = (self.forest.arrays, self.pairs.arrays)
         return Hits(*_match(events.starts, events.spaces, *self._arrays))
 
     def insert(self, row: int, clause: Sequence[Literal]) -> None:
@@ -180,55 +179,42 @@ def _move_up(starts: Longs, items: Ints, usable: Bools, n_accepted: Longs) -> tu
 
 @kernel
 def _in_pairs(
-    paired: Ints,
-    first: Ints,
-    second: Ints,
-    dims: Ints,
-    list_starts: Longs,
-    lists: Ints,
-    first_leaf: int,
+    paired: Ints, first: Ints, second: Ints, dims: Ints, lists: Ragged, first_leaf: int
 ) -> tuple[Longs, Ints]:
     """The pairs of leaves that the access predicates of each slot cover, and the slots."""
-    n = 0
+    n, starts = 0, lists.starts
     for slot in paired:
         a, b = first[slot], second[slot]
-        n += (list_starts[a + 1] - list_starts[a]) * (list_starts[b + 1] - list_starts[b])
+        n += (starts[a + 1] - starts[a]) * (starts[b + 1] - starts[b])
     pairs, slots = np.empty(n, np.int64), np.empty(n, np.int32)
     n = 0
     for slot in paired:
         a, b = first[slot], second[slot]
         if dims[a] > dims[b]:
             a, b = b, a
-        for i in range(list_starts[a], list_starts[a + 1]):
-            for j in range(list_starts[b], list_starts[b + 1]):
-                pairs[n] = np.int64(lists[i] - first_leaf) << LEAF | (lists[j] - first_leaf)
+        for i in range(starts[a], starts[a + 1]):
+            for j in range(starts[b], starts[b + 1]):
+                leaf = np.int64(lists.items[i] - first_leaf)
+                pairs[n] = leaf << LEAF | (lists.items[j] - first_leaf)
                 slots[n] = slot
                 n += 1
     return pairs, slots
 
 
 @kernel
-def _leaves_met(
-    spaces: Ints,
-    begin: int,
-    end: int,
-    dim_of_space: Ints,
-    leaf_of: Ints,
-    counter: Ints,
-    leaves: Ints,
-    higher: Ints,
-) -> int:
+def _leaves_met(event: Arrived, forest: Standing, leaves: Ints, higher: Ints) -> int:
     """Note the leaves of an event that access predicates cover; return how many they are.
 
     Of each is also noted which is the first of a higher dimension.
     """
     n, n_before, last_dim = 0, 0, -1
-    for i in range(begin, end):
-        leaf, dim = leaf_of[spaces[i]], dim_of_space[spaces[i]]
+    for i in range(event.begin, event.end):
+        space = event.spaces[i]
+        leaf, dim = forest.leaf_of[space], forest.dim_of_space[space]
         if dim != last_dim:
             higher[n_before:n] = n
             n_before, last_dim = n, dim
-        if counter[leaf] > 0 and (n == n_before or leaves[n - 1] != leaf):
+        if forest.counter[leaf] > 0 and (n == n_before or leaves[n - 1] != leaf):
             leaves[n] = leaf
             n += 1
     higher[n_before:n] = n
@@ -236,141 +222,63 @@ def _leaves_met(
 
 
 @kernel
-def _look_up(
-    pairs: Longs,
-    n: int,
-    keys: Longs,
-    values: Ints,
-    pair_begins: Longs,
-    pair_ends: Longs,
-    numbers: Ints,
-    n_found: int,
-) -> tuple[Ints, int]:
+def _look_up(asked: Longs, n: int, pairs: Paired, numbers: Ints, n_found: int) -> tuple[Ints, int]:
     """Add the lists that n pairs of leaves have to the numbers that were found.
 
     Nothing that is read lies near anything else: all of it is asked for in advance.
     """
+    keys, values = pairs.numbers.keys, pairs.numbers.values
     for i in range(n):
-        prefetch(keys, np.uint64(hashed(pairs[i], len(keys))))
+        prefetch(keys, np.uint64(hashed(asked[i], len(keys))))
     numbers = grown(numbers, n_found + n)
     for i in range(n):
-        at = hashed(pairs[i], len(keys))
-        while keys[at] != pairs[i] and keys[at] != NO_KEY:
-            at = at + 1 if at + 1 < len(keys) else 0
-        if keys[at] == pairs[i]:
+        at = place(keys, asked[i])
+        if keys[at] == asked[i]:
             numbers[n_found] = values[at]
-            prefetch(pair_begins, np.uint64(values[at]))
-            prefetch(pair_ends, np.uint64(values[at]))
+            prefetch(pairs.lists.begins, np.uint64(values[at]))
+            prefetch(pairs.lists.ends, np.uint64(values[at]))
             n_found += 1
     return numbers, n_found
 
 
 @kernel
 def _lists_of_pairs(
-    leaves: Ints,
-    higher: Ints,
-    n_leaves: int,
-    keys: Longs,
-    values: Ints,
-    pair_begins: Longs,
-    pair_ends: Longs,
-    pairs: Longs,
-    numbers: Ints,
+    leaves: Ints, higher: Ints, n_leaves: int, pairs: Paired, asked: Longs, numbers: Ints
 ) -> tuple[Ints, int]:
     """ConstructSpaces: the lists of all pairs of an event's leaves, and how many they are."""
     n, n_found = 0, 0
     for i in range(n_leaves):
         for j in range(higher[i], n_leaves):
-            pairs[n] = np.int64(leaves[i]) << LEAF | leaves[j]
+            asked[n] = np.int64(leaves[i]) << LEAF | leaves[j]
             n += 1
-            if n == len(pairs):
-                numbers, n_found = _look_up(
-                    pairs, n, keys, values, pair_begins, pair_ends, numbers, n_found
-                )
+            if n == len(asked):
+                numbers, n_found = _look_up(asked, n, pairs, numbers, n_found)
                 n = 0
-    numbers, n_found = _look_up(pairs, n, keys, values, pair_begins, pair_ends, numbers, n_found)
+    numbers, n_found = _look_up(asked, n, pairs, numbers, n_found)
     return numbers, n_found
 
 
 @kernel
 def _match(
-    event_starts: Longs,
-    spaces: Ints,
-    dim_of_space: Ints,
-    dim_bits: Words,
-    space_starts: Ints,
-    block_starts: Ints,
-    leaf_of: Ints,
-    begins: Longs,
-    ends: Longs,
-    slots: Ints,
-    needs: Words,
-    row_of: Ints,
-    literal_starts: Longs,
-    literals: Words,
-    span_lo: Ints,
-    span_hi: Ints,
-    counter: Ints,
-    keys: Longs,
-    values: Ints,
-    pair_begins: Longs,
-    pair_ends: Longs,
-    pair_slots: Ints,
-    pair_needs: Words,
+    event_starts: Longs, spaces: Ints, forest: Standing, pairs: Paired
 ) -> tuple[Longs, Ints, int]:
-    n_events = len(event_starts) - 1
-    starts = np.zeros(n_events + 1, np.int64)
-    rows = np.empty(1024, np.int32)
-    longest = 0
-    for event in range(n_events):
-        longest = max(longest, event_starts[event + 1] - event_starts[event])
-    where, queue = np.zeros(len(dim_bits), np.int32), np.empty(1024, np.int32)
-    lists, others = np.empty(longest, np.int32), np.empty(1 + MOST_MET * longest, np.int32)
-    higher, pairs = np.empty(longest, np.int32), np.empty(_N_LOOKED_UP, np.int64)
+    starts = np.zeros(len(event_starts), np.int64)
+    rows, queue = np.empty(1024, np.int32), np.empty(1024, np.int32)
+    visits = room_for_visits(event_starts, forest)
+    higher, asked = np.empty(len(visits.leaves), np.int32), np.empty(_N_LOOKED_UP, np.int64)
     numbers = np.empty(_N_LOOKED_UP, np.int32)
     n, n_candidates = 0, 0
-    for event in range(n_events):
-        begin, end = event_starts[event], event_starts[event + 1]
-        has_several = arrive(spaces, begin, end, dim_of_space, where)
-        lacks = lacking(spaces, begin, end, dim_of_space, dim_bits)
-        n_leaves = _leaves_met(spaces, begin, end, dim_of_space, leaf_of, counter, lists, higher)
-        numbers, n_found = _lists_of_pairs(
-            lists, higher, n_leaves, keys, values, pair_begins, pair_ends, pairs, numbers
-        )
+    for e in range(len(starts) - 1):
+        event = Arrived(spaces, event_starts[e], event_starts[e + 1], visits.where)
+        has_several = arrive(event, forest.dim_of_space)
+        lacks = lacking(event, forest.dim_of_space, forest.dim_bits)
+        n_leaves = _leaves_met(event, forest, visits.leaves, higher)
+        numbers, n_found = _lists_of_pairs(visits.leaves, higher, n_leaves, pairs, asked, numbers)
         queue, n_paired, n_in_pairs = gather(
-            numbers, n_found, pair_begins, pair_ends, pair_slots, pair_needs, lacks,
-            literal_starts, queue, np.uint64(0),
-        )  # fmt: skip
-        n_lists, n_others = meet(
-            spaces, begin, end, dim_of_space, space_starts, block_starts, leaf_of, lists, others
+            numbers, n_found, pairs.lists, lacks, forest.records.starts, queue, _ZERO
         )
-        queue, n_listed, n_in_lists = gather(
-            lists, n_lists, begins, ends, slots, needs, lacks, literal_starts, queue, n_paired
-        )
-        queue, n_queued, n_in_others = gather(
-            others, n_others, begins, ends, slots, needs, lacks, literal_starts, queue, n_listed
-        )
-        n_candidates += n_in_pairs + n_in_lists + n_in_others
-        rows = grown(rows, n + np.int64(n_queued))
-        for i in range(n_queued):
-            read_ahead(queue, i, n_queued, literal_starts, literals)
-            # access predicates hold for all that leaves list, unless the event has lists
-            n_known = np.uint64(i < n_paired) + np.uint64(i < n_listed)
-            slot = np.uint64(queue[i])
-            first = np.uint64(literal_starts[slot]) + (_ZERO if has_several else n_known)
-            beyond = np.uint64(literal_starts[slot + _ONE])
-            undecided = bits_hold(first, beyond, literals, where)
-            if undecided == beyond or (
-                undecided != REFUSED
-                and all_hold(
-                    undecided, beyond, literals, span_lo, span_hi,
-                    where, spaces, begin, end, dim_of_space,
-                )
-            ):  # fmt: skip
-                rows[n] = row_of[slot]
-                n += 1
-        leave(spaces, begin, end, dim_of_space, where)
-        if has_several:
-            n = each_once(rows, starts[event], n)
-        starts[event + 1] = n
+        queue, n_listed, n_queued, n_met = candidates(event, forest, visits, lacks, queue, n_paired)
+        rows, n = verify(queue, n_paired, n_listed, n_queued, has_several, event, forest, rows, n)
+        n_candidates += n_in_pairs + n_met
+        starts[e + 1] = n
     return starts, rows[:n].copy(), n_candidates

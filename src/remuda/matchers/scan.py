@@ -14,12 +14,13 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from remuda.arrays import Bools, Ints, Longs, Ragged, frozen
+from remuda.arrays import Ints, Longs, Ragged, frozen
 from remuda.encoding.table import ClauseTable, CnfTable, EventBatch, Predicates
 from remuda.jit import kernel
 from remuda.matchers.contract import Features, Hits
+from remuda.matchers.kernels.disjunctions import all_hold
 from remuda.matchers.kernels.output import grown
-from remuda.matchers.kernels.truth import accepts, holds, lay_out, take_away
+from remuda.matchers.kernels.truth import accepts, holds, lay_out, no_event, take_away
 
 _MISSING, _SEVERAL = -1, -2  # instead of a space
 
@@ -50,7 +51,7 @@ class Scan:
     def match(self, events: EventBatch) -> Hits:
         starts, rows = _scan(
             events.starts, events.spaces, self.starts, self.heads, self.tests,
-            self.dim_of_space, self.n_dims, *self.predicates,
+            self.dim_of_space, self.n_dims, self.predicates,
         )  # fmt: skip
         return Hits(starts, rows, len(events) * (len(self.starts) - 1))
 
@@ -76,8 +77,8 @@ class CnfScan:
     def match(self, events: EventBatch) -> Hits:
         table = self.cnf.table
         starts, rows = _scan_cnf(
-            events.starts, events.spaces, *self.cnf.rows, *table.clauses, self.dim_of_space,
-            table.n_dims, *table.predicates,
+            events.starts, events.spaces, self.cnf.rows, table.clauses, self.dim_of_space,
+            table.n_dims, table.predicates,
         )  # fmt: skip
         return Hits(starts, rows, len(events) * self.cnf.n_rows)
 
@@ -130,26 +131,21 @@ def _scan(
     tests: Ints,
     dim_of_space: Ints,
     n_dims: int,
-    dims: Ints,
-    on_missing: Bools,
-    every: Bools,
-    span_starts: Ints,
-    span_lo: Ints,
-    span_hi: Ints,
+    predicates: Predicates,
 ) -> tuple[Longs, Ints]:
     n_events, n_clauses = len(event_starts) - 1, len(clause_starts) - 1
     starts = np.zeros(n_events + 1, np.int64)
     rows = np.empty(1024, np.int32)
-    first, last = np.zeros(n_dims, np.int64), np.zeros(n_dims, np.int64)
+    laid_out = no_event(spaces, n_dims)
     only = np.full(n_dims + 1, _MISSING, np.int32)  # the space of an event where it has just one
     only[n_dims] = 0
     n = 0
     for event in range(n_events):
         begin, end = event_starts[event], event_starts[event + 1]
-        lay_out(spaces, begin, end, dim_of_space, first, last)
+        lay_out(laid_out, begin, end, dim_of_space)
         for i in range(begin, end):
             dim = dim_of_space[spaces[i]]
-            only[dim] = spaces[i] if last[dim] - first[dim] == 1 else _SEVERAL
+            only[dim] = spaces[i] if laid_out.last[dim] - laid_out.first[dim] == 1 else _SEVERAL
         for clause in range(n_clauses):
             if only[heads[clause]] == _MISSING:
                 continue
@@ -160,23 +156,22 @@ def _scan(
                 if space != _SEVERAL and (predicate >= 0 or not inside):
                     found = inside
                 elif space >= 0:
-                    spans = span_starts[~predicate], span_starts[~predicate + 1]
-                    found = accepts(space, *spans, span_lo, span_hi)
-                else:
-                    found = holds(
-                        max(predicate, ~predicate), spaces, first, last,
-                        dims, on_missing, every, span_starts, span_lo, span_hi,
+                    starts_ = predicates.span_starts
+                    found = accepts(
+                        space, starts_[~predicate], starts_[~predicate + 1],
+                        predicates.span_lo, predicates.span_hi,
                     )  # fmt: skip
+                else:
+                    found = holds(max(predicate, ~predicate), predicates, laid_out)
                 if not found:
                     break
             if found:
-                if n == len(rows):
-                    rows = grown(rows, n + 1)
+                rows = grown(rows, n + 1)
                 rows[n] = clause
                 n += 1
         for i in range(begin, end):
             only[dim_of_space[spaces[i]]] = _MISSING
-        take_away(spaces, begin, end, dim_of_space, first, last)
+        take_away(laid_out, begin, end, dim_of_space)
         starts[event + 1] = n
     return starts, rows[:n].copy()
 
@@ -185,47 +180,25 @@ def _scan(
 def _scan_cnf(
     event_starts: Longs,
     spaces: Ints,
-    row_starts: Longs,
-    row_clauses: Ints,
-    clause_starts: Longs,
-    items: Ints,
+    cnf_rows: Ragged,
+    clauses: Ragged,
     dim_of_space: Ints,
     n_dims: int,
-    dims: Ints,
-    on_missing: Bools,
-    every: Bools,
-    span_starts: Ints,
-    span_lo: Ints,
-    span_hi: Ints,
+    predicates: Predicates,
 ) -> tuple[Longs, Ints]:
-    n_events, n_rows = len(event_starts) - 1, len(row_starts) - 1
+    n_events = len(event_starts) - 1
     starts = np.zeros(n_events + 1, np.int64)
     rows = np.empty(1024, np.int32)
-    first, last = np.zeros(n_dims, np.int64), np.zeros(n_dims, np.int64)
+    laid_out = no_event(spaces, n_dims)
     n = 0
     for event in range(n_events):
         begin, end = event_starts[event], event_starts[event + 1]
-        lay_out(spaces, begin, end, dim_of_space, first, last)
-        for row in range(n_rows):
-            found = True
-            for j in range(row_starts[row], row_starts[row + 1]):
-                clause = row_clauses[j]
-                some = False
-                for i in range(clause_starts[clause], clause_starts[clause + 1]):
-                    if holds(
-                        items[i], spaces, first, last,
-                        dims, on_missing, every, span_starts, span_lo, span_hi,
-                    ):  # fmt: skip
-                        some = True
-                        break
-                if not some:
-                    found = False
-                    break
-            if found:
-                if n == len(rows):
-                    rows = grown(rows, n + 1)
+        lay_out(laid_out, begin, end, dim_of_space)
+        for row in range(len(cnf_rows.starts) - 1):
+            if all_hold(row, cnf_rows, clauses, predicates, laid_out):
+                rows = grown(rows, n + 1)
                 rows[n] = row
                 n += 1
-        take_away(spaces, begin, end, dim_of_space, first, last)
+        take_away(laid_out, begin, end, dim_of_space)
         starts[event + 1] = n
     return starts, rows[:n].copy()

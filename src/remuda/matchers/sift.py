@@ -20,12 +20,14 @@ from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.postings import (
     ALL,
     IN,
+    EventKeys,
     Keys,
     event_keys,
     keys_for,
     n_asked,
     place,
     post,
+    room_for_keys,
     satisfiable,
 )
 
@@ -57,7 +59,7 @@ class Sift:
     def match(self, events: EventBatch) -> Hits:
         longest = int(np.diff(events.starts).max(initial=0))
         starts, rows, candidates = _sift(
-            events.starts, events.spaces, *self.keys, *self.lists, self.needed, self.always,
+            events.starts, events.spaces, self.keys, self.lists, self.needed, self.always,
             longest * self.keys.most_per_space,
             self.needed.copy(), np.zeros(len(self.needed), np.int32),
         )  # fmt: skip
@@ -72,12 +74,8 @@ class Sift:
 def _sift(
     event_starts: Longs,
     spaces: Ints,
-    space_starts: Ints,
-    dim_of_space: Ints,
-    first_level: Ints,
-    level_starts: Ints,
-    list_starts: Longs,
-    lists: Ints,
+    keys: Keys,
+    lists: Ragged,
     needed: Counts,
     always: Ints,
     most_keys: int,
@@ -86,34 +84,28 @@ def _sift(
 ) -> tuple[Longs, Ints, int]:
     n_events, n, n_scanned = len(event_starts) - 1, 0, 0
     starts, rows = np.zeros(n_events + 1, np.int64), np.empty(1024, np.int32)
-    keys, groups = np.empty(most_keys, np.int32), np.empty(most_keys, np.int32)
-    shares, sizes = np.empty(most_keys, np.int32), np.empty(most_keys, np.int32)
+    met = room_for_keys(most_keys)
     for event in range(n_events):
-        n_keys = event_keys(
-            spaces, event_starts[event], event_starts[event + 1],
-            space_starts, dim_of_space, first_level, level_starts, keys, groups, shares, sizes,
-        )  # fmt: skip
+        n_keys = event_keys(spaces, event_starts[event], event_starts[event + 1], keys, met)
         touched = len(always)
         for k in range(n_keys):
-            touched += list_starts[4 * keys[k] + 4] - list_starts[4 * keys[k]]
+            touched += lists.starts[4 * met.keys[k] + 4] - lists.starts[4 * met.keys[k]]
         # all vetoes before any count: a clause is found as soon as nothing is lacking
         for mark in (0, IN):
             for k in range(n_keys):
-                if sizes[groups[k]] == 1:
-                    begin = list_starts[4 * keys[k] + mark]
-                    end = list_starts[4 * keys[k] + mark + 2]
-                    rows, n = _tell(mark, lists, begin, end, lacking, rows, n)
-                elif k == 0 or groups[k] != groups[k - 1]:
-                    merged = _merged(
-                        k, n_keys, mark, keys, groups, shares, sizes, list_starts, lists, votes
-                    )
+                if met.sizes[met.groups[k]] == 1:
+                    begin = lists.starts[4 * met.keys[k] + mark]
+                    end = lists.starts[4 * met.keys[k] + mark + 2]
+                    rows, n = _tell(mark, lists.items, begin, end, lacking, rows, n)
+                elif k == 0 or met.groups[k] != met.groups[k - 1]:
+                    merged = _merged(k, n_keys, mark, met, lists, votes)
                     rows, n = _tell(mark, merged, 0, len(merged), lacking, rows, n)
         rows = grown(rows, n + len(always))
         for clause in always:
             if lacking[clause] == 0:
                 rows[n] = clause
                 n += 1
-        _forget(touched, n_keys, keys, list_starts, lists, needed, lacking)
+        _forget(touched, n_keys, met, lists, needed, lacking)
         n_scanned += touched
         starts[event + 1] = n
     return starts, rows[:n].copy(), n_scanned
@@ -139,53 +131,37 @@ def _tell(
 
 
 @kernel
-def _merged(
-    begin: int,
-    n_keys: int,
-    mark: int,
-    keys: Ints,
-    groups: Ints,
-    shares: Ints,
-    sizes: Ints,
-    list_starts: Longs,
-    lists: Ints,
-    votes: Ints,
-) -> Ints:
+def _merged(begin: int, n_keys: int, mark: int, met: EventKeys, lists: Ragged, votes: Ints) -> Ints:
     """The lists of a dimension with several spaces as one: each clause that is met, once."""
-    size, end, n = sizes[groups[begin]], begin, 0
+    size, end, n = met.sizes[met.groups[begin]], begin, 0
     merged = np.empty(1024, np.int32)
-    while end < n_keys and groups[end] == groups[begin]:
-        for at in range(4 * keys[end] + mark, 4 * keys[end] + mark + 2):
-            share = shares[end] if at & ALL else size
-            merged = grown(merged, n + list_starts[at + 1] - list_starts[at])
-            for i in range(list_starts[at], list_starts[at + 1]):
-                clause = np.uint32(lists[i])
+    while end < n_keys and met.groups[end] == met.groups[begin]:
+        for at in range(4 * met.keys[end] + mark, 4 * met.keys[end] + mark + 2):
+            share = met.shares[end] if at & ALL else size
+            merged = grown(merged, n + lists.starts[at + 1] - lists.starts[at])
+            for i in range(lists.starts[at], lists.starts[at + 1]):
+                clause = np.uint32(lists.items[i])
                 if votes[clause] < size <= votes[clause] + share:
                     merged[n] = clause
                     n += 1
                 votes[clause] += share
         end += 1
     for k in range(begin, end):
-        for i in range(list_starts[4 * keys[k] + mark], list_starts[4 * keys[k] + mark + 2]):
-            votes[np.uint32(lists[i])] = 0
+        at = 4 * met.keys[k] + mark
+        for i in range(lists.starts[at], lists.starts[at + 2]):
+            votes[np.uint32(lists.items[i])] = 0
     return merged[:n]
 
 
 @kernel
 def _forget(
-    touched: int,
-    n_keys: int,
-    keys: Ints,
-    list_starts: Longs,
-    lists: Ints,
-    needed: Counts,
-    lacking: Counts,
+    touched: int, n_keys: int, met: EventKeys, lists: Ragged, needed: Counts, lacking: Counts
 ) -> None:
     """Undo the counts and vetoes of an event."""
     if touched > len(needed) // 8:  # then one long copy is less work
         lacking[:] = needed
         return
     for k in range(n_keys):
-        for i in range(list_starts[4 * keys[k]], list_starts[4 * keys[k] + 4]):
-            clause = np.uint32(lists[i])
+        for i in range(lists.starts[4 * met.keys[k]], lists.starts[4 * met.keys[k] + 4]):
+            clause = np.uint32(lists.items[i])
             lacking[clause] = needed[clause]

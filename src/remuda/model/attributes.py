@@ -9,7 +9,7 @@ from typing import Any
 
 from remuda.errors import InvalidCriterion
 from remuda.model.jsonpaths import check, follow
-from remuda.model.values import tidy
+from remuda.model.values import checked_text, tidy
 
 MAX_WILDCARDS = 32  # `[*]` in one path: each is a level of recursion
 
@@ -65,6 +65,9 @@ class Attribute:
     _only: str | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        for step in self.steps:
+            if isinstance(step, str) and not step.isascii():
+                checked_text(step, "a path")
         if sum(isinstance(step, Every) for step in self.steps) > MAX_WILDCARDS:
             raise InvalidCriterion(f"a path has {MAX_WILDCARDS} wildcards at most")
         only = self.steps[0] if len(self.steps) == 1 else None
@@ -121,6 +124,7 @@ def _step(match: re.Match[str]) -> Step:
 
 
 def _query(path: str, text: str) -> Query:
+    checked_text(path, "a path")
     try:
         check(text)
     except ValueError as error:

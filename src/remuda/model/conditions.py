@@ -12,8 +12,17 @@ from enum import StrEnum
 from typing import Any
 
 from remuda.errors import InvalidCriterion
-from remuda.model.patterns import finds, found_anywhere, like_regex, matches_whole, regex
-from remuda.model.values import Kind, Ordered, checked, key, ordered, whole
+from remuda.model.patterns import (
+    SURELY_SMALL,
+    check_size,
+    closed,
+    finds,
+    found_anywhere,
+    like_regex,
+    literal_regex,
+    matches_whole,
+)
+from remuda.model.values import Kind, Ordered, checked, checked_text, is_text, key, ordered, whole
 from remuda.model.versions import VersionKey, version_key
 
 
@@ -80,7 +89,8 @@ class Matches:
 
     def __post_init__(self) -> None:
         _text(self.pattern, "a pattern")
-        regex(self.pattern)
+        object.__setattr__(self, "pattern", closed(self.pattern))
+        check_size(self.pattern)
 
     @property
     def whole_pattern(self) -> str:
@@ -106,7 +116,7 @@ class Version:
         object.__setattr__(self, "key", version_key(_text(self.base, "a base version")))
 
     def accepts(self, value: Any) -> bool:
-        if not isinstance(value, str):
+        if not isinstance(value, str) or not is_text(value):
             return False
         order = self.key.compare(version_key(value))
         return (order < 0) is self.above if order else not self.strict
@@ -125,6 +135,13 @@ class Like:
         if len(_text(self.escape, "an escape character")) != 1 or self.escape in "%_":
             raise InvalidCriterion("LIKE's escape is one character, neither % nor _")
         object.__setattr__(self, "regex", like_regex(self.pattern, self.escape))
+        if len(self.pattern) > SURELY_SMALL:
+            check_size(self.whole_pattern)
+
+    @property
+    def whole_pattern(self) -> str:
+        """A pattern of RE2's that says the same."""
+        return self.regex
 
     def accepts(self, value: Any) -> bool:
         return isinstance(value, str) and matches_whole(self.regex, value)
@@ -140,7 +157,7 @@ class Prefix:
         _text(self.text, "a prefix")
 
     def accepts(self, value: Any) -> bool:
-        return isinstance(value, str) and value.startswith(self.text)
+        return isinstance(value, str) and value.startswith(self.text) and is_text(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,9 +168,16 @@ class Suffix:
 
     def __post_init__(self) -> None:
         _text(self.text, "a suffix")
+        if len(self.text) > SURELY_SMALL:
+            check_size(self.whole_pattern)
+
+    @property
+    def whole_pattern(self) -> str:
+        """A pattern of RE2's that says the same."""
+        return f"(?s:.*){literal_regex(self.text)}"
 
     def accepts(self, value: Any) -> bool:
-        return isinstance(value, str) and value.endswith(self.text)
+        return isinstance(value, str) and value.endswith(self.text) and is_text(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,9 +188,16 @@ class Contains:
 
     def __post_init__(self) -> None:
         _text(self.text, "a text to find")
+        if len(self.text) > SURELY_SMALL:
+            check_size(self.whole_pattern)
+
+    @property
+    def whole_pattern(self) -> str:
+        """A pattern of RE2's that says the same."""
+        return f"(?s:.*){literal_regex(self.text)}(?s:.*)"
 
     def accepts(self, value: Any) -> bool:
-        return isinstance(value, str) and self.text in value
+        return isinstance(value, str) and self.text in value and is_text(value)
 
 
 class Relation(StrEnum):
@@ -249,8 +280,8 @@ def _by_key(values: Iterable[Any]) -> dict[Hashable, Any]:
     found = {}
     for value in values:
         kind = type(value)
-        if kind is str or kind is int:  # the common case: its own key, and always comparable
-            found[value] = value
+        if kind is int or (kind is str and value.isascii()):
+            found[value] = value  # the common case: its own key, and always comparable
         else:
             found[key(value)] = checked(value)
     return found
@@ -259,6 +290,8 @@ def _by_key(values: Iterable[Any]) -> dict[Hashable, Any]:
 def _bound(value: Any) -> tuple[Kind, Ordered] | None:
     if value is None:
         return None
+    if isinstance(value, str):
+        checked_text(value, "a bound")
     found = ordered(whole(value))
     if found is None:
         raise InvalidCriterion(f"{value!r} has no order, so it bounds no range")
@@ -268,4 +301,4 @@ def _bound(value: Any) -> tuple[Kind, Ordered] | None:
 def _text(value: Any, what: str) -> str:
     if not isinstance(value, str):
         raise InvalidCriterion(f"{what} is a string, not {value!r}")
-    return value
+    return checked_text(value, what)

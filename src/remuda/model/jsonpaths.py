@@ -26,7 +26,7 @@ from remuda.errors import InvalidCriterion
 from remuda.model.patterns import finds, matches_whole
 from remuda.model.stacks import on_any_stack
 
-MAX_VISITS = 50_000  # nodes, and children of nodes, that a path looks at in one event
+MAX_VISITS = 10_000  # nodes, and children of nodes, that a path looks at in one event
 MAX_LEVELS = 100  # of an event, beneath a node whose descendants are asked for
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Protocol, cast
 
 import re2
 
 from remuda.errors import InvalidCriterion
+from remuda.model.demands import demanding_once
 
 _PATTERNS_AT_ONCE = 8192  # 100,000 patterns cost 80 µs a text so, 680 µs in thousands
+_COMPILED_BYTES = 1 << 26  # of patterns that are kept compiled, as they are estimated:
+_PATTERN_BYTES, _INSTRUCTION_BYTES = 2_000, 64
+_LARGEST = 10_000  # instructions of RE2's; with more, one text may take it minutes
+SURELY_SMALL = 500  # characters of a text or of a LIKE pattern, which take fewer
 _OPEN_QUOTE = re.compile(r"(?:\\Q.*?\\E|\\[^Q]|[^\\])*+\\Q(?:(?!\\E).)*", re.DOTALL)
 
 
@@ -24,6 +28,8 @@ class Match(Protocol):
 class Pattern(Protocol):
     """A compiled pattern."""
 
+    @property
+    def programsize(self) -> int: ...
     def fullmatch(self, text: str) -> Match | None: ...
     def search(self, text: str) -> Match | None: ...
 
@@ -34,25 +40,56 @@ def _options() -> re2.Options:
     return options
 
 
-@lru_cache(maxsize=16384)
 def regex(pattern: str) -> Pattern:
     """The compiled pattern; InvalidCriterion where RE2 refuses it."""
+    return _COMPILED.get(pattern) or _COMPILED.keep(pattern, _compile(pattern))
+
+
+class _Compiled(dict[str, Pattern]):
+    """Patterns that were compiled, within a bound of what they take by an estimate."""
+
+    taken = 0
+
+    def keep(self, text: str, pattern: Pattern) -> Pattern:
+        self.taken += _PATTERN_BYTES + len(text) + _INSTRUCTION_BYTES * pattern.programsize
+        if self.taken > _COMPILED_BYTES:
+            self.clear()
+            self.taken = 0
+        self[text] = pattern
+        return pattern
+
+
+_COMPILED = _Compiled()
+
+
+def _compile(pattern: str) -> Pattern:
     try:
         return cast("Pattern", re2.compile(pattern, _options()))
     except (re2.error, UnicodeEncodeError) as error:
         reason = error.args[0] if error.args else error
         if isinstance(reason, bytes):
             reason = reason.decode("utf-8", "replace")
-        raise InvalidCriterion(f"the pattern {pattern!r} is refused: {reason}") from None
+        raise InvalidCriterion(f"the pattern {_shortened(pattern)} is refused: {reason}") from None
+
+
+def check_size(pattern: str) -> None:
+    """InvalidCriterion where RE2 refuses the pattern, or would be too slow with it."""
+    size = regex(pattern).programsize
+    if size > _LARGEST:
+        raise InvalidCriterion(
+            f"the pattern {_shortened(pattern)} takes RE2 {size:,} instructions;"
+            f" {_LARGEST:,} are the most"
+        )
+
+
+def closed(pattern: str) -> str:
+    r"""The pattern with a `\Q` that was left open closed, or it would quote what is put behind."""
+    return pattern + r"\E" if _OPEN_QUOTE.fullmatch(pattern) else pattern
 
 
 def found_anywhere(pattern: str) -> str:
-    r"""The pattern over whole strings that fits where `pattern` fits some part of them.
-
-    A `\Q` left open is closed, or it would quote what is put behind it.
-    """
-    closed = pattern + r"\E" if _OPEN_QUOTE.fullmatch(pattern) else pattern
-    return f"(?s:.*)(?:{closed})(?s:.*)"
+    """The pattern over whole strings that fits where `pattern` fits some part of them."""
+    return f"(?s:.*)(?:{pattern})(?s:.*)"
 
 
 def like_regex(pattern: str, escape: str) -> str:
@@ -120,12 +157,23 @@ class PatternSet:
     def _compile(self, patterns: Sequence[str], first: int, at_once: int) -> None:
         for start in range(0, len(patterns), at_once):
             some = patterns[start : start + at_once]
-            found = re2.Filter()
-            for pattern in some:
-                found.Add(rf"\A(?:{pattern})\z", _options())
             try:
-                found.Compile()
+                self._filters.append((first + start, _filter(some)))
             except re2.error:  # too much for RE2's memory at once
-                self._compile(some, first + start, at_once // 2)
-            else:
-                self._filters.append((first + start, found))
+                if len(some) == 1:
+                    raise InvalidCriterion(
+                        f"the pattern {_shortened(some[0])} takes more memory than RE2 may use"
+                    ) from None
+                self._compile(some, first + start, len(some) // 2)
+
+
+def _filter(patterns: Sequence[str]) -> re2.Filter:
+    made, options = re2.Filter(), _options()
+    for pattern in patterns:
+        made.Add(rf"\A(?:{demanding_once(pattern)})\z", options)
+    made.Compile()
+    return made
+
+
+def _shortened(pattern: str) -> str:
+    return repr(pattern) if len(pattern) <= 200 else f"{pattern[:200]!r}…"

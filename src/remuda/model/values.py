@@ -45,6 +45,24 @@ def tidy(value: Any) -> Any:
     return _foreign(value)
 
 
+def is_text(value: str) -> bool:
+    """Whether the string is Unicode text: one with half of a surrogate pair satisfies nothing."""
+    if value.isascii():
+        return True
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def checked_text(value: str, what: str) -> str:
+    """The string, or InvalidCriterion where it is no text: nothing could write it down."""
+    if not is_text(value):
+        raise InvalidCriterion(f"{what} must be text, and {value!r} has half of a surrogate pair")
+    return value
+
+
 def number(value: Any) -> Number | None:
     """The exact number that `value` stands for; None where it is none, or not a number (NaN).
 
@@ -77,7 +95,7 @@ def ordered(value: Any) -> tuple[Kind, Ordered] | None:
     """The kind and the comparable form of a value that has an order; None for all others."""
     kind = type(value)
     if kind is str:
-        return Kind.STRING, value
+        return (Kind.STRING, value) if is_text(value) else None
     if kind is bool or value is None:
         return None
     if kind is datetime:
@@ -142,6 +160,7 @@ def checked(value: Any) -> Any:
         deep = f", or is nested more than {MAX_LEVELS} levels deep"
         nested = deep if isinstance(value, Mapping | list | tuple) else ""
         raise InvalidCriterion(f"a value of type {type(value).__name__} cannot be compared{nested}")
+    _check_texts(value)
     return value if isinstance(value, list | tuple | Mapping) else whole(value)
 
 
@@ -162,6 +181,19 @@ def _is_finer(value: Any) -> bool:
 def _is_list(value: Any) -> bool:
     """Whether it stands for a list; a struct sequence, such as Arrow's interval, is a record."""
     return isinstance(value, list | tuple) and not hasattr(value, "n_sequence_fields")
+
+
+def _check_texts(value: Any) -> None:
+    """Refuse a string that is no text, however deep it stands."""
+    if isinstance(value, str):
+        checked_text(value, "a value")
+    elif isinstance(value, Mapping):
+        for name, part in value.items():
+            _check_texts(name)
+            _check_texts(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            _check_texts(part)
 
 
 def _foreign(value: Any) -> Any:

@@ -71,9 +71,11 @@ def ratify(
     began = time.monotonic()
     path = local(index).absolute()
     trial = _Trial(str(path), version or current_version(path), full, seed, seconds, clock(now))
-    told = read_version(path, trial.version)
+    manifest = read_version(path, trial.version)
     if events is None:
-        tasks = _over_segments(_session(spark), trial, [one["segment"] for one in told.segments])
+        tasks = _over_segments(
+            _session(spark), trial, [one["segment"] for one in manifest.segments]
+        )
     else:
         tasks = _over_events(events, event, trial)
     rows = tasks.collect()

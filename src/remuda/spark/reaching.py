@@ -93,12 +93,12 @@ def _counting(task: Task) -> Any:
     def work(batches: Iterable[Batch]) -> Iterator[Batch]:
         events = users = np.zeros(0, np.int64)
         last = _Last()
-        for found, who in _found(task, batches):
+        for matches, who in _matched(task, batches):
             if not len(events):
-                events, users = np.zeros((2, len(found.names)), np.int64)
-            events += np.bincount(found.positions, minlength=len(events))
+                events, users = np.zeros((2, len(matches.names)), np.int64)
+            events += np.bincount(matches.positions, minlength=len(events))
             if who is not None:
-                users += np.bincount(last.new(found, who), minlength=len(users))
+                users += np.bincount(last.new(matches, who), minlength=len(users))
         positions = np.flatnonzero(events)
         yield _batch(position=positions, events=events[positions], users=users[positions])
 
@@ -112,15 +112,15 @@ class _Last:
         self.user: Any = pa.scalar(None)
         self.positions: Longs = np.empty(0, np.int64)
 
-    def new(self, found: Matches, who: Any) -> Longs:
+    def new(self, matches: Matches, who: Any) -> Longs:
         """The position of each pair of position and user that was not seen before."""
-        if not len(found):
+        if not len(matches):
             return np.empty(0, np.int64)
         codes = who.dictionary_encode().indices.fill_null(-1).to_numpy(zero_copy_only=False)
         runs = np.concatenate([[0], np.cumsum(np.diff(codes) != 0)])
-        of_match = np.repeat(runs, found.counts())
-        width = len(found.names)
-        pairs = np.unique(of_match * width + found.positions)
+        of_match = np.repeat(runs, matches.counts())
+        width = len(matches.names)
+        pairs = np.unique(of_match * width + matches.positions)
         positions, run = pairs % width, pairs // width
         fresh = codes[np.searchsorted(runs, run)] >= 0
         if who[0].equals(self.user):
@@ -130,21 +130,21 @@ class _Last:
         mine = positions[run == runs[-1]]
         self.positions = np.union1d(self.positions, mine) if runs[-1] == 0 else mine
         self.user = who[-1]
-        found_new: Longs = positions[fresh]
-        return found_new
+        new: Longs = positions[fresh]
+        return new
 
 
 def _pairing(task: Task) -> Any:
     """The pairs of position and user in the rows, and of how many events each is."""
 
     def work(batches: Iterable[Batch]) -> Iterator[Batch]:
-        for found, who in _found(task, batches):
+        for matches, who in _matched(task, batches):
             codes = who.dictionary_encode()
             of_row = codes.indices.fill_null(-1).to_numpy(zero_copy_only=False) + 1
             width = len(codes.dictionary) + 1
-            of_match = np.repeat(of_row, found.counts())
+            of_match = np.repeat(of_row, matches.counts())
             pairs, counts = np.unique(
-                found.positions.astype(np.int64) * width + of_match, return_counts=True
+                matches.positions.astype(np.int64) * width + of_match, return_counts=True
             )
             users = codes.dictionary.take(pa.array(pairs % width - 1, mask=pairs % width == 0))
             yield _batch(position=pairs // width, events=counts, user=users)
@@ -152,7 +152,7 @@ def _pairing(task: Task) -> Any:
     return work
 
 
-def _found(task: Task, batches: Iterable[Batch]) -> Iterator[tuple[Matches, Any]]:
+def _matched(task: Task, batches: Iterable[Batch]) -> Iterator[tuple[Matches, Any]]:
     """What some rows match, and their users, where there are any."""
     for portion, matches in task.answers(batches):
         rows = portion.rows

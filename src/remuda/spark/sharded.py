@@ -33,7 +33,7 @@ from remuda.index.storage import read_version
 from remuda.spark.tasks import Array, Batch, Task
 
 SHARD_BYTES = 8 << 30  # of the index; what a machine's memory should hold
-_ROW, _GROUP, _COPY, _FOUND, _ERROR = "row", "group", "copy", "found", "error"
+_ROW, _GROUP, _COPY, _LISTS, _ERROR = "row", "group", "copy", "lists", "error"
 
 Groups = tuple[tuple[str, ...], ...]
 
@@ -120,7 +120,7 @@ def _partial_schema(events: DataFrame, task: Task) -> StructType:
         _ROW: LongType(),
         _GROUP: IntegerType(),
         _COPY: StructType(events.schema.fields),
-        _FOUND: ArrayType(task.kind),
+        _LISTS: ArrayType(task.kind),
         _ERROR: StringType(),
     }
     return StructType([StructField(name, kind) for name, kind in fields.items()])
@@ -134,7 +134,7 @@ def _partial(group: int, answer: Answer) -> Batch:
         _ROW: portion.rows.column(_ROW),
         _GROUP: pa.array(np.full(n, group, np.int32)),
         _COPY: copies if group == 0 else pa.nulls(n, copies.type),
-        _FOUND: listed(matches),
+        _LISTS: listed(matches),
         _ERROR: pa.nulls(n, pa.string()) if matches.errors is None else matches.errors,
     }
     return pa.RecordBatch.from_pydict(columns)
@@ -157,7 +157,7 @@ def _joined(
 def _join(task: Task, n_groups: int, batch: Batch) -> tuple[Batch, Array, Array | None]:
     firsts = pa.array(np.arange(0, batch.num_rows, n_groups))
     rows = pa.RecordBatch.from_struct_array(batch.column(_COPY).take(firsts))
-    lists = batch.column(_FOUND)
+    lists = batch.column(_LISTS)
     offsets = lists.offsets.to_numpy(zero_copy_only=False)[::n_groups]
     lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), lists.values)
     if task.question.n is not None:
@@ -166,10 +166,10 @@ def _join(task: Task, n_groups: int, batch: Batch) -> tuple[Batch, Array, Array 
     return rows, lists, errors
 
 
-def _best(found: Array, n: int) -> Array:
+def _best(lists: Array, n: int) -> Array:
     """The n best of each row: by score, then by id, which Arrow too orders by code point."""
-    counts = pc.list_value_length(found).to_numpy(zero_copy_only=False)
-    matches = found.flatten()
+    counts = pc.list_value_length(lists).to_numpy(zero_copy_only=False)
+    matches = lists.flatten()
     ranked = pa.table(
         {
             "row": np.repeat(np.arange(len(counts)), counts),

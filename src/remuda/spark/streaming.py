@@ -16,7 +16,7 @@ import shutil
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,7 +32,7 @@ from remuda.index.storage import current_version
 from remuda.model.expressions import clock
 from remuda.spark.matching import answered, exploded, observed
 
-_TOLD = "_batch.json"
+_MANIFEST = "_batch.json"
 _PINS = 100  # batches whose pins are kept; Spark itself retries none but the last
 
 
@@ -64,11 +64,9 @@ class _Work:
     output: str
     pins: str
     columns: tuple[str, ...] | None
-    top: int | None
     explode: bool
     event: str | None
-    tags: frozenset[str] | None
-    weights: Mapping[str, float] | None
+    question: Question  # but for its moment
     on_batch: Callable[[Batch], None] | None
 
 
@@ -101,11 +99,9 @@ def match_stream(
         output=_directory(output),
         pins=str(Path(_directory(checkpoint), "remuda")),
         columns=None if columns is None else tuple(columns),
-        top=top,
         explode=explode,
         event=event,
-        tags=None if tags is None else frozenset(tags),
-        weights=None if weights is None else dict(weights),
+        question=Question.of(0, tags, top, weights),
         on_batch=on_batch,
     )
     current_version(Path(work.index))  # better no stream than one that fails at its first event
@@ -114,9 +110,9 @@ def match_stream(
         make_directory(Path(directory))
 
     def process(frame: DataFrame, batch_id: int) -> None:
-        told = _published(frame, batch_id, work)
+        batch = _published(frame, batch_id, work)
         if work.on_batch is not None:
-            work.on_batch(told)
+            work.on_batch(batch)
 
     writer = events.writeStream.foreachBatch(process)
     writer = writer.option("checkpointLocation", _directory(checkpoint))
@@ -130,7 +126,7 @@ def batches(output: str | PathLike[str]) -> Iterator[Batch]:
         int(one.name.partition("=")[2]): one for one in Path(_directory(output)).glob("batch_id=*")
     }
     for _, directory in sorted(found.items()):
-        yield _told(directory)
+        yield _read_batch(directory)
 
 
 def _directory(path: str | PathLike[str]) -> str:
@@ -146,14 +142,14 @@ def _published(frame: DataFrame, batch_id: int, work: _Work) -> Batch:
         if not pin_file.exists():
             reason = "another stream wrote it: choose another output, or remove what is there"
             raise StorageError(str(target), reason)
-        return _told(target)
+        return _read_batch(target)
     pin = _pinned(pin_file, batch_id, work.index)
     aside = _fresh(Path(work.output, "_writing"), batch_id)
     seen = _write(frame, pin, aside, work)
-    told = Batch(batch_id, pin.version, pin.now, **seen, seconds=time.monotonic() - began)
-    _put(aside / _TOLD, asdict(told))
+    batch = Batch(batch_id, pin.version, pin.now, **seen, seconds=time.monotonic() - began)
+    _put(aside / _MANIFEST, asdict(batch))
     place(aside, target)
-    return told
+    return batch
 
 
 def _pinned(file: Path, batch_id: int, index: str) -> _Pin:
@@ -176,20 +172,20 @@ def _fresh(home: Path, batch_id: int) -> Path:
 
 def _write(frame: DataFrame, pin: _Pin, aside: Path, work: _Work) -> dict[str, int]:
     """Match the rows and write them; how many there were."""
-    question = Question.of(pin.now, work.tags, work.top, work.weights)
-    found = answered(frame, work.index, question, version=pin.version, event=work.event)
+    question = replace(work.question, now=pin.now)
+    answers = answered(frame, work.index, question, version=pin.version, event=work.event)
     seen = Observation()
-    found = observed(found, seen, work.event)
+    answers = observed(answers, seen, work.event)
     added = [MATCHES, VERSION] + ([ERROR] if work.event is not None else [])
-    found = found.select(*(work.columns or frame.columns), *added)
+    answers = answers.select(*(work.columns or frame.columns), *added)
     if work.explode:
-        found = exploded(found)
-    found.write.parquet(str(aside))
+        answers = exploded(answers)
+    answers.write.parquet(str(aside))
     return {name: int(value) for name, value in seen.get.items()}
 
 
-def _told(directory: Path) -> Batch:
-    return Batch(**json.loads((directory / _TOLD).read_bytes()))
+def _read_batch(directory: Path) -> Batch:
+    return Batch(**json.loads((directory / _MANIFEST).read_bytes()))
 
 
 def _put(file: Path, content: dict[str, Any]) -> None:

@@ -61,12 +61,12 @@ class Matcher(Transformer, HasOutputCol, DefaultParamsReadable["Matcher"], Defau
     def _transform(self, dataset: DataFrame) -> DataFrame:
         given = {
             "column": self.getOutputCol(),
-            "version": self._told(self.version),
-            "event": self._told(self.eventCol),
-            "tags": self._told(self.tags),
+            "version": self._set_to(self.version),
+            "event": self._set_to(self.eventCol),
+            "tags": self._set_to(self.tags),
         }
-        path, n = self.getOrDefault(self.index), self._told(self.n)
+        path, n = self.getOrDefault(self.index), self._set_to(self.n)
         return match(dataset, path, **given) if n is None else top(dataset, path, n, **given)
 
-    def _told(self, param: Any) -> Any:
+    def _set_to(self, param: Any) -> Any:
         return self.getOrDefault(param) if self.isSet(param) else None

@@ -65,7 +65,7 @@ class Answer:
             self._n_verified += n_verified
             self._n_writing += 1
             self._changed.notify_all()
-        gather(here, rows, *blocks[:3])
+        gather(here, rows, blocks)
         with self._changed:
             self._n_writing -= 1
             self._changed.notify_all()

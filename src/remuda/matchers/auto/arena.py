@@ -1,18 +1,4 @@
-"""The arena: all clusters in one array of 64-bit words, each a run of chunks.
-
-    chunk   header n : 16 | kind : 8 | - : 8 | size in words : 32, then by kind
-    RECORDS the signatures of n clauses together, to be scanned first; where in the arena their
-            records lie, 32 bits each; those of the records that are not in an earlier cluster
-    SLICES  bitmaps over n similar clauses: slices.py
-    PLAIN   n clause ids, 32 bits each: nothing is left to verify once the key is met
-    record  clause : 31 | has tail : 1 | mask words : 16 | of which every : 16,
-            the mask words, the exact words of the tail: words.py
-
-`places` has two words for each space: its cluster (offset : 32 | entries : 32) and what an event
-that has it must know: dim : 26 | mask position : 6 | cell : 32. One more stands behind the last
-space, for the cluster that every event visits. `traits` has a word for each dimension:
-signature bit : 6 | wide : 1 | large : 1 | pages : 8 | wide number : 24 | first page : 24.
-"""
+"""The arena: all clusters in one array of words, and the tables that lead to them (layout.py)."""
 
 from __future__ import annotations
 
@@ -21,39 +7,66 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, starts_of
+from remuda.arrays import Floats, Ints, Longs, Ragged, starts_of
 from remuda.encoding.table import ClauseTable
 from remuda.jit import inlined, kernel
 from remuda.matchers.auto.keys import Remainder
+from remuda.matchers.auto.layout import (
+    CHUNK_KIND,
+    CHUNK_N,
+    CHUNK_WORDS,
+    CLUSTER_AT,
+    CLUSTER_ENTRIES,
+    COLUMN_BYTE,
+    COLUMN_CELLS,
+    COLUMN_HAS_EVERY,
+    COLUMN_ROWS,
+    EXACT_LAST,
+    ONE,
+    PLACE_CELL,
+    PLACE_DIM,
+    PLACE_POSITION,
+    PLAIN,
+    RECORD_CLAUSE,
+    RECORD_EVERY,
+    RECORD_HAS_TAIL,
+    RECORD_MASKS,
+    RECORDS,
+    SHAPE_COLUMNS,
+    SHAPE_HAS_RECORDS,
+    SHAPE_WIDTH,
+    SLICES,
+    TRAIT_FIRST_PAGE,
+    TRAIT_LARGE,
+    TRAIT_NUMBER,
+    TRAIT_PAGES,
+    TRAIT_WIDE,
+    U64,
+    packed,
+    put,
+)
 from remuda.matchers.auto.runs import bring_together
 from remuda.matchers.auto.slices import (
-    EVERY_ROW,
     FEWEST_CLAUSES,
     LARGEST_DOMAIN,
     MOST_CLAUSES,
-    WITH_RECORDS,
+    Counters,
     best_cut,
     columns_of,
     sort_similar,
     write_column,
 )
-from remuda.matchers.auto.words import LAST, U64, Bytes, Words
+from remuda.matchers.auto.words import Bytes, Material, Words
 from remuda.matchers.kernels.bits import prefetch
 
-RECORDS, SLICES, PLAIN = 0, 1, 2
 _PART_WORDS = 1 << 25
 MOST_RECORDS = 1024
 _FARTHEST = 65_000  # a record's place in its chunk has 16 bits
 _SELECTIVE = 3  # such a predicate accepts at most one in so many spaces
 _ASKED = 64  # clauses whose predicates are read ahead together
 _MOST_PREDICATES = 16_000  # a record's numbers of words have 16 bits
-HAS_TAIL = np.uint64(1 << 31)
 
-SIGNATURE_BIT = np.uint64(0x3F)
-WIDE = np.uint64(0x40)
-LARGE = np.uint64(0x80)  # too large for the cells of a slice
-PAGES_SHIFT, WIDE_SHIFT, FIRST_PAGE_SHIFT = np.uint64(8), np.uint64(16), np.uint64(40)
-PAGES, NUMBER = np.uint64(0xFF), np.uint64(0xFFFFFF)
+U32 = NDArray[np.uint32]
 
 
 class Arena(NamedTuple):
@@ -68,7 +81,7 @@ class Arena(NamedTuple):
 def lay_out(table: ClauseTable, clusters: Ragged, rest: Remainder, words: Words) -> Arena:
     """Write every cluster, in the order of their spaces."""
     predicates, clauses = table.predicates, rest.clauses
-    lengths = _record_lengths(*clauses, words.mask_starts, words.tail_starts)
+    lengths = _record_lengths(clauses, words)
     if np.diff(clauses.starts).max(initial=0) > _MOST_PREDICATES:
         raise ValueError(f"a clause of more than {_MOST_PREDICATES} predicates")
     # what a cluster takes as records, thrice: slices that need more are given up
@@ -77,9 +90,12 @@ def lay_out(table: ClauseTable, clusters: Ragged, rest: Remainder, words: Words)
     tally = np.zeros((2, 3), np.int64)
     record_of = np.zeros(table.n_clauses, np.uint32)
     sizes = (np.diff(table.space_starts) - 1).astype(np.int32)
-    item_dims = predicates.dim[clauses.items]
     selective = predicates.n_accepted * _SELECTIVE <= sizes[predicates.dim]
-    entries = clusters.items.copy()
+    material = Material(
+        clauses, predicates.dim[clauses.items], lengths, rest.signatures, words, predicates,
+        selective, table.space_starts, sizes,
+    )  # fmt: skip
+    sorted_clusters = Ragged(clusters.starts, clusters.items.copy())
     parts, base, first = [words.spilled], len(words.spilled), 0
     part = np.empty(0, np.uint64)
     while first < len(directory):
@@ -89,12 +105,8 @@ def lay_out(table: ClauseTable, clusters: Ragged, rest: Remainder, words: Words)
         if len(part) < n_words:
             part = np.zeros(n_words, np.uint64)
         end = _write_clusters(
-            part, base, first, last, directory, tally, record_of, clusters.starts, entries, lengths,
-            *clauses, rest.signatures, words.mask_starts, words.masks, words.tail_starts,
-            words.tails, item_dims, selective, predicates.on_missing, predicates.every,
-            predicates.span_starts, predicates.span_lo, predicates.span_hi, table.space_starts,
-            sizes, words.bytes.wide, words.bytes.n_masked,
-        )  # fmt: skip
+            part, base, first, last, directory, tally, record_of, sorted_clusters, material
+        )
         parts.append(part[:end].copy())
         base, first = base + end, last
     places = places_of(table, directory, words.bytes)
@@ -105,12 +117,11 @@ def traits_of(table: ClauseTable, layout: Bytes, present: Floats) -> U64:
     """What an event must know of dimensions; the commonest have a signature bit of their own."""
     traits = np.empty(table.n_dims, np.uint64)
     traits[np.argsort(-present, kind="stable")] = np.arange(table.n_dims) % 64
-    large = np.diff(table.space_starts) - 1 > LARGEST_DOMAIN
-    traits |= np.where(layout.wide >= 0, WIDE, np.uint64(0))
-    traits |= np.where(large, LARGE, np.uint64(0))
-    traits |= layout.n_pages.astype(np.uint64) << PAGES_SHIFT
-    traits |= np.maximum(layout.wide, 0).astype(np.uint64) << WIDE_SHIFT
-    return traits | layout.first_page.astype(np.uint64) << FIRST_PAGE_SHIFT
+    traits |= packed(layout.wide >= 0, TRAIT_WIDE)
+    traits |= packed(np.diff(table.space_starts) - 1 > LARGEST_DOMAIN, TRAIT_LARGE)
+    traits |= packed(layout.n_pages, TRAIT_PAGES)
+    traits |= packed(np.maximum(layout.wide, 0), TRAIT_NUMBER)
+    return traits | packed(layout.first_page, TRAIT_FIRST_PAGE)
 
 
 def places_of(table: ClauseTable, directory: U64, layout: Bytes) -> U64:
@@ -124,23 +135,19 @@ def places_of(table: ClauseTable, directory: U64, layout: Bytes) -> U64:
     places = np.zeros((table.n_spaces + 1, 2), np.uint64)
     places[:, 0] = directory
     places[:-1, 1] = (
-        dims.astype(np.uint64)
-        | positions.astype(np.uint64) << np.uint64(26)
-        | cells.astype(np.uint64) << np.uint64(32)
+        packed(dims, PLACE_DIM) | packed(positions, PLACE_POSITION) | packed(cells, PLACE_CELL)
     )
     return places.ravel()
 
 
 @kernel
-def _record_lengths(
-    clause_starts: Longs, items: Ints, mask_starts: Longs, tail_starts: Longs
-) -> Longs:
-    lengths = np.ones(len(clause_starts) - 1, np.int64)
+def _record_lengths(clauses: Ragged, words: Words) -> Longs:
+    lengths = np.ones(len(clauses.starts) - 1, np.int64)
     for clause in range(len(lengths)):
-        for i in range(clause_starts[clause], clause_starts[clause + 1]):
-            p = items[i]
-            lengths[clause] += mask_starts[p + 1] - mask_starts[p]
-            lengths[clause] += tail_starts[p + 1] - tail_starts[p]
+        for i in range(clauses.starts[clause], clauses.starts[clause + 1]):
+            p = clauses.items[i]
+            lengths[clause] += words.mask_starts[p + 1] - words.mask_starts[p]
+            lengths[clause] += words.tail_starts[p + 1] - words.tail_starts[p]
     return lengths
 
 
@@ -152,133 +159,86 @@ def _write_clusters(
     last: int,
     directory: U64,
     tally: NDArray[np.int64],
-    record_of: NDArray[np.uint32],
-    cluster_starts: Longs,
-    entries: Ints,
-    lengths: Longs,
-    clause_starts: Longs,
-    items: Ints,
-    signatures: U64,
-    mask_starts: Longs,
-    masks: U64,
-    tail_starts: Longs,
-    tails: U64,
-    item_dims: Ints,
-    selective: Bools,
-    on_missing: Bools,
-    every: Bools,
-    span_starts: Ints,
-    span_lo: Ints,
-    span_hi: Ints,
-    space_starts: Ints,
-    sizes: Ints,
-    wide: Ints,
-    n_masked: int,
+    record_of: U32,
+    clusters: Ragged,
+    material: Material,
 ) -> np.int64:
-    octets = arena.view(np.uint8)
-    quarters, halves = arena.view(np.uint16), arena.view(np.uint32)
-    counts = np.zeros(len(sizes), np.int32)
-    uses = np.zeros(len(on_missing), np.int32)
+    entries, n_dims = clusters.items, len(material.sizes)
+    counters = Counters(
+        np.zeros(n_dims, np.int32), np.zeros(n_dims, np.int32),
+        np.zeros(len(material.predicates.dim), np.int32), np.zeros(n_dims, np.int32),
+    )  # fmt: skip
     largest = 0
     for cluster in range(first, last):
-        largest = max(largest, cluster_starts[cluster + 1] - cluster_starts[cluster])
+        largest = max(largest, clusters.starts[cluster + 1] - clusters.starts[cluster])
     stops = np.empty(largest, np.int64)
-    together, listed = np.zeros(len(sizes), np.int32), np.zeros(len(sizes), np.int32)
     rows = np.zeros((LARGEST_DOMAIN + 1) * 4, np.uint64)
     at = np.int64(0)
     for cluster in range(first, last):
-        begin, end = cluster_starts[cluster], cluster_starts[cluster + 1]
+        begin, end = clusters.starts[cluster], clusters.starts[cluster + 1]
         if begin == end:
             continue
-        directory[cluster] = np.uint64(base + at) | np.uint64(end - begin) << np.uint64(32)
-        n_plain = _plain_first(entries, begin, end, clause_starts)
-        at = _write_plain(arena, halves, at, entries, begin, begin + n_plain, tally)
+        directory[cluster] = put(base + at, CLUSTER_AT) | put(end - begin, CLUSTER_ENTRIES)
+        n_plain = _plain_first(entries, begin, end, material.clauses.starts)
+        at = _write_plain(arena, at, entries, begin, begin + n_plain, tally)
         begin += n_plain
-        n_stops, n_shared = bring_together(
-            entries, begin, end, clause_starts, items, item_dims, selective, counts, uses, stops
-        )
+        n_stops, n_shared = bring_together(entries, begin, end, material, counters, stops)
         for r in range(n_stops):
             stop, share = stops[r], r < n_shared
-            _ask_for(entries, begin, stop, clause_starts, item_dims, signatures, record_of)
+            _ask_for(entries, begin, stop, material, record_of)
             while stop - begin >= FEWEST_CLAUSES:
                 most = min(stop - begin, MOST_CLAUSES) if share else stop - begin
                 if not share:
-                    sort_similar(
-                        entries, begin, stop, clause_starts, item_dims, counts, together, listed
-                    )
-                n = best_cut(
-                    entries, begin, begin + most, clause_starts, item_dims, sizes, counts, listed
-                )
+                    sort_similar(entries, begin, stop, material, counters)
+                n = best_cut(entries, begin, begin + most, material, counters)
                 if n == 0 and share:
                     share = False
                     continue
                 if n == 0:
                     break
                 n = most if share else n
-                after = _write_slices(
-                    arena, octets, quarters, halves, at, entries, begin, n, lengths,
-                    clause_starts, items, mask_starts, masks, tail_starts, tails, item_dims,
-                    on_missing, every, span_starts, span_lo, span_hi, space_starts, sizes, wide,
-                    n_masked, counts, listed, rows,
-                )  # fmt: skip
+                after = _write_slices(arena, at, entries, begin, n, material, counters, rows)
                 if after == 0:
                     break
                 tally[0, SLICES] += n
                 tally[1, SLICES] += 1
                 at = after
                 begin += n
-            at = _write_records(
-                arena, halves, base, at, entries, begin, stop, record_of, clause_starts, items,
-                signatures, mask_starts, masks, tail_starts, tails, every, sizes, item_dims, tally,
-            )  # fmt: skip
+            at = _write_records(arena, base, at, entries, begin, stop, record_of, material, tally)
             begin = stop
     return at
 
 
 @inlined
-def _ask_for(
-    entries: Ints,
-    begin: int,
-    end: int,
-    clause_starts: Longs,
-    item_dims: Ints,
-    signatures: U64,
-    record_of: NDArray[np.uint32],
-) -> None:
+def _ask_for(entries: Ints, begin: int, end: int, material: Material, record_of: U32) -> None:
     """Clauses of a cluster lie anywhere: ask for all of them, and wait for memory but once."""
+    starts = material.clauses.starts
     for e in range(begin, end):
-        prefetch(clause_starts, entries[e])
-        prefetch(signatures, entries[e])
+        prefetch(starts, entries[e])
+        prefetch(material.signatures, entries[e])
         prefetch(record_of, entries[e])
     for e in range(begin, end):
-        prefetch(item_dims, clause_starts[entries[e]])
+        prefetch(material.item_dims, starts[entries[e]])
 
 
 @inlined
 def _ask_for_predicates(
-    entries: Ints,
-    begin: int,
-    end: int,
-    record_of: NDArray[np.uint32],
-    clause_starts: Longs,
-    items: Ints,
-    mask_starts: Longs,
-    masks: U64,
-    tail_starts: Longs,
+    entries: Ints, begin: int, end: int, material: Material, record_of: U32
 ) -> None:
     """The same for what goes to the records that are not yet written."""
+    clauses, words = material.clauses, material.words
     for e in range(begin, end):
         if record_of[entries[e]] == 0:
-            prefetch(items, clause_starts[entries[e]])
+            prefetch(clauses.items, clauses.starts[entries[e]])
     for e in range(begin, end):
         if record_of[entries[e]] == 0:
-            for i in range(clause_starts[entries[e]], clause_starts[entries[e] + 1]):
-                prefetch(mask_starts, items[i])
-                prefetch(tail_starts, items[i])
+            for i in range(clauses.starts[entries[e]], clauses.starts[entries[e] + 1]):
+                prefetch(words.mask_starts, clauses.items[i])
+                prefetch(words.tail_starts, clauses.items[i])
     for e in range(begin, end):
         if record_of[entries[e]] == 0:
-            for i in range(clause_starts[entries[e]], clause_starts[entries[e] + 1]):
-                prefetch(masks, mask_starts[items[i]])
+            for i in range(clauses.starts[entries[e]], clauses.starts[entries[e] + 1]):
+                prefetch(words.masks, words.mask_starts[clauses.items[i]])
 
 
 @kernel
@@ -294,20 +254,20 @@ def _plain_first(entries: Ints, begin: int, end: int, clause_starts: Longs) -> i
     return n
 
 
+@inlined
+def _chunk_header(n: int, kind: int, n_words: int) -> np.uint64:
+    return np.uint64(put(n, CHUNK_N) | put(kind, CHUNK_KIND) | put(n_words, CHUNK_WORDS))
+
+
 @kernel
 def _write_plain(
-    arena: U64,
-    halves: NDArray[np.uint32],
-    at: int,
-    entries: Ints,
-    begin: int,
-    end: int,
-    tally: NDArray[np.int64],
+    arena: U64, at: int, entries: Ints, begin: int, end: int, tally: NDArray[np.int64]
 ) -> int:
+    halves = arena.view(np.uint32)
     while begin < end:
         n = min(end - begin, MOST_RECORDS)
         size = 1 + (n + 1) // 2
-        arena[at] = np.uint64(n) | np.uint64(PLAIN << 16) | np.uint64(size) << np.uint64(32)
+        arena[at] = _chunk_header(n, np.int64(PLAIN), size)
         for j in range(n):
             halves[2 * (at + 1) + j] = entries[begin + j]
         tally[0, PLAIN] += n
@@ -320,45 +280,32 @@ def _write_plain(
 @kernel
 def _write_records(
     arena: U64,
-    halves: NDArray[np.uint32],
     base: int,
     at: int,
     entries: Ints,
     begin: int,
     end: int,
-    record_of: NDArray[np.uint32],
-    clause_starts: Longs,
-    items: Ints,
-    signatures: U64,
-    mask_starts: Longs,
-    masks: U64,
-    tail_starts: Longs,
-    tails: U64,
-    every: Bools,
-    sizes: Ints,
-    item_dims: Ints,
+    record_of: U32,
+    material: Material,
     tally: NDArray[np.int64],
 ) -> int:
     """Write chunks of records; a clause has one, wherever it has entries. 0: not yet written."""
+    halves = arena.view(np.uint32)
     while begin < end:
         n = min(end - begin, MOST_RECORDS)
         places, w = 2 * (at + 1 + n), at + 1 + n + (n + 1) // 2
         for j in range(n):
             if j % _ASKED == 0:
                 _ask_for_predicates(
-                    entries, begin + j, begin + min(j + _ASKED, n), record_of, clause_starts,
-                    items, mask_starts, masks, tail_starts,
-                )  # fmt: skip
+                    entries, begin + j, begin + min(j + _ASKED, n), material, record_of
+                )
             clause = entries[begin + j]
-            arena[at + 1 + j] = signatures[clause]
+            arena[at + 1 + j] = material.signatures[clause]
             if record_of[clause] == 0:
                 record_of[clause] = base + w
-                w = _write_record(
-                    arena, w, clause, np.int64(-1), clause_starts, items, mask_starts, masks,
-                    tail_starts, tails, every, sizes, item_dims,
-                )  # fmt: skip
+                w = _write_record(arena, w, clause, np.int64(-1), material)
             halves[places + j] = record_of[clause]
-        arena[at] = np.uint64(n) | np.uint64(RECORDS << 16) | np.uint64(w - at) << np.uint64(32)
+        arena[at] = _chunk_header(n, np.int64(RECORDS), w - at)
         tally[0, RECORDS] += n
         tally[1, RECORDS] += 1
         at = w
@@ -367,90 +314,57 @@ def _write_records(
 
 
 @kernel
-def _write_record(
-    arena: U64,
-    at: int,
-    clause: int,
-    beyond: int,
-    clause_starts: Longs,
-    items: Ints,
-    mask_starts: Longs,
-    masks: U64,
-    tail_starts: Longs,
-    tails: U64,
-    every: Bools,
-    sizes: Ints,
-    item_dims: Ints,
-) -> int:
+def _write_record(arena: U64, at: int, clause: int, beyond: int, material: Material) -> int:
     """Write a record of the predicates on dimensions beyond that size; where it ends."""
-    first, last = clause_starts[clause], clause_starts[clause + 1]
+    items, words = material.clauses.items, material.words
+    sizes, item_dims, every = material.sizes, material.item_dims, material.predicates.every
+    first, last = material.clauses.starts[clause], material.clauses.starts[clause + 1]
     n_masks, n_every, w = 0, 0, at + 1
     for i in range(first, last):
         p = items[i]
         if sizes[item_dims[i]] <= beyond:
             continue
-        for m in range(mask_starts[p], mask_starts[p + 1]):
-            arena[w] = masks[m]
+        for m in range(words.mask_starts[p], words.mask_starts[p + 1]):
+            arena[w] = words.masks[m]
             w += 1
             n_masks += 1
             n_every += every[p]
-    header = np.uint64(clause) | np.uint64(n_masks) << np.uint64(32)
     last_tail = -1
-    for lists in (
-        False,
-        True,
-    ):  # spans, of one word each, come first: a loop of their own reads them
+    # spans, of one word each, come first: a loop of their own reads them
+    for lists in (False, True):
         for i in range(first, last):
             p = items[i]
-            n = tail_starts[p + 1] - tail_starts[p]
+            n = words.tail_starts[p + 1] - words.tail_starts[p]
             if n == 0 or (n > 1) != lists or sizes[item_dims[i]] <= beyond:
                 continue
             last_tail = w
             for t in range(n):
-                arena[w + t] = tails[tail_starts[p] + t]
+                arena[w + t] = words.tails[words.tail_starts[p] + t]
             w += n
     if last_tail >= 0:
-        header |= HAS_TAIL
-        arena[last_tail] |= LAST
-    arena[at] = header | np.uint64(n_every) << np.uint64(48)
+        arena[last_tail] |= put(ONE, EXACT_LAST)
+    header = put(clause, RECORD_CLAUSE) | put(last_tail >= 0, RECORD_HAS_TAIL)
+    arena[at] = header | put(n_masks, RECORD_MASKS) | put(n_every, RECORD_EVERY)
     return w
 
 
 @kernel
 def _write_slices(
     arena: U64,
-    octets: NDArray[np.uint8],
-    quarters: NDArray[np.uint16],
-    halves: NDArray[np.uint32],
     at: int,
     entries: Ints,
     begin: int,
     n: int,
-    lengths: Longs,
-    clause_starts: Longs,
-    items: Ints,
-    mask_starts: Longs,
-    masks: U64,
-    tail_starts: Longs,
-    tails: U64,
-    item_dims: Ints,
-    on_missing: Bools,
-    every: Bools,
-    span_starts: Ints,
-    span_lo: Ints,
-    span_hi: Ints,
-    space_starts: Ints,
-    sizes: Ints,
-    wide: Ints,
-    n_masked: int,
-    counts: Ints,
-    listed: Ints,
+    material: Material,
+    counters: Counters,
     rows: U64,
 ) -> int:
     """Write a sliced chunk; where it ends, or 0 where it would be too large."""
-    n_columns, starts, bits, asked = columns_of(
-        entries, begin, n, clause_starts, items, item_dims, counts, listed
-    )
+    octets, quarters = arena.view(np.uint8), arena.view(np.uint16)
+    halves = arena.view(np.uint32)
+    lengths, sizes, listed = material.lengths, material.sizes, counters.listed
+    layout, starts_of_clauses = material.words.bytes, material.clauses.starts
+    n_columns, starts, bits, asked = columns_of(entries, begin, n, material, counters)
     has_records, limit = False, at
     for j in range(n_columns):
         has_records |= sizes[listed[j]] > LARGEST_DOMAIN
@@ -465,34 +379,30 @@ def _write_slices(
     for j in range(w - at):
         arena[at + j] = np.uint64(0)
     for j in range(n_columns):
-        dim = listed[j]
+        dim, first, last = listed[j], starts[j], starts[j + 1]
         after, to_rows, has_every = write_column(
-            arena, octets, w, limit, n, bits[starts[j] : starts[j + 1]],
-            asked[starts[j] : starts[j + 1]], space_starts[dim], sizes[dim], on_missing, every,
-            span_starts, span_lo, span_hi, rows,
-        )  # fmt: skip
+            arena, octets, w, limit, n, bits[first:last], asked[first:last], dim, material, rows
+        )
         if after == 0 or after - at >= _FARTHEST:
             return 0
-        byte = dim if wide[dim] < 0 else n_masked + wide[dim]
-        column = np.uint64(byte) | np.uint64(to_rows) << np.uint64(27)
-        column |= np.uint64(w - at) << np.uint64(39)
-        arena[at + 2 + j] = column | (EVERY_ROW if has_every else np.uint64(0))
+        wide = layout.wide[dim]
+        byte = dim if wide < 0 else layout.n_masked + wide
+        column = put(byte, COLUMN_BYTE) | put(has_every, COLUMN_HAS_EVERY)
+        column |= put(to_rows, COLUMN_ROWS) | put(w - at, COLUMN_CELLS)
+        arena[at + 2 + j] = column
         w = after
     for j in range(n):
         clause = entries[begin + j]
         halves[2 * ids + j] = clause
         large = False
-        for i in range(clause_starts[clause], clause_starts[clause + 1]):
-            large |= sizes[item_dims[i]] > LARGEST_DOMAIN
+        for i in range(starts_of_clauses[clause], starts_of_clauses[clause + 1]):
+            large |= sizes[material.item_dims[i]] > LARGEST_DOMAIN
         if large:
             if w - at > _FARTHEST:
                 return 0
             quarters[4 * places + j] = w - at
-            w = _write_record(
-                arena, w, clause, np.int64(LARGEST_DOMAIN), clause_starts, items, mask_starts,
-                masks, tail_starts, tails, every, sizes, item_dims,
-            )  # fmt: skip
-    header = np.uint64(n_columns) | np.uint64((n + 63) // 64) << np.uint64(16)
-    arena[at + 1] = header | (WITH_RECORDS if has_records else np.uint64(0))
-    arena[at] = np.uint64(n) | np.uint64(SLICES << 16) | np.uint64(w - at) << np.uint64(32)
+            w = _write_record(arena, w, clause, np.int64(LARGEST_DOMAIN), material)
+    shape = put(n_columns, SHAPE_COLUMNS) | put((n + 63) // 64, SHAPE_WIDTH)
+    arena[at + 1] = shape | put(has_records, SHAPE_HAS_RECORDS)
+    arena[at] = _chunk_header(n, np.int64(SLICES), w - at)
     return int(w)

@@ -41,93 +41,85 @@ class Blocks(NamedTuple):
 
 
 @kernel
-def next_block(event: int, cursor: int, links: Ints, heads: Ints, n_used: Longs) -> int:
+def next_block(event: int, cursor: int, blocks: Blocks) -> int:
     """Chain a new block to the event whose last one is full; where it begins."""
-    block = n_used[0]
-    n_used[0] = block + 1
+    block = blocks.n_used[0]
+    blocks.n_used[0] = block + 1
     if cursor == 0:
-        heads[event] = block
+        blocks.heads[event] = block
     else:
-        links[cursor // SIZE - 1] = block
+        blocks.links[cursor // SIZE - 1] = block
     return block * SIZE  # type: ignore[no-any-return]
 
 
 @kernel
-def append(
-    event: int,
-    found: Ints,
-    n: int,
-    rows: Ints,
-    links: Ints,
-    heads: Ints,
-    cursors: Longs,
-    n_used: Longs,
-) -> bool:
+def append(event: int, found: Ints, n: int, blocks: Blocks) -> bool:
     """Add the first n of `found` to the event's rows; False where the pool may be too small."""
-    if n_used[0] + n // SIZE + 2 > len(links):
+    if blocks.n_used[0] + n // SIZE + 2 > len(blocks.links):
         return False
-    cursor, done = cursors[event], 0
+    cursor, done = blocks.cursors[event], 0
     while done < n:
         if cursor & FULL == 0:
-            cursor = next_block(event, cursor, links, heads, n_used)
+            cursor = next_block(event, cursor, blocks)
         n_here = min(n - done, SIZE - (cursor & FULL))
         to, source = np.uint64(cursor), np.uint64(done)
         for i in range(np.uint64(n_here)):  # unsigned: so it becomes wide moves
-            rows[to + i] = found[source + i]
+            blocks.rows[to + i] = found[source + i]
         cursor += n_here
         done += n_here
-    cursors[event] = cursor
+    blocks.cursors[event] = cursor
     return True
 
 
 @kernel
-def counts(n_events: int, links: Ints, heads: Ints, cursors: Longs) -> Longs:
+def counts(n_events: int, blocks: Blocks) -> Longs:
     """How many rows each event has."""
     result = np.zeros(n_events, np.int64)
     for event in range(n_events):
-        if cursors[event] > 0:
-            last, block = (cursors[event] - 1) // SIZE, heads[event]
+        cursor = blocks.cursors[event]
+        if cursor > 0:
+            last, block = (cursor - 1) // SIZE, blocks.heads[event]
             while block != last:
                 result[event] += SIZE
-                block = links[block]
-            result[event] += cursors[event] - last * SIZE
+                block = blocks.links[block]
+            result[event] += cursor - last * SIZE
     return result
 
 
 @kernel
-def gather(starts: Longs, into: Ints, rows: Ints, links: Ints, heads: Ints) -> None:
+def gather(starts: Longs, into: Ints, blocks: Blocks) -> None:
     """Write each event's rows to `into`, from its start on."""
     for event in range(len(starts) - 1):
-        at, end, block = np.uint64(starts[event]), np.uint64(starts[event + 1]), heads[event]
+        at, end, block = np.uint64(starts[event]), np.uint64(starts[event + 1]), blocks.heads[event]
         while at < end:
             source, n = np.uint64(block) * np.uint64(SIZE), min(np.uint64(SIZE), end - at)
             for i in range(n):  # unsigned: so it becomes wide moves
-                into[at + i] = rows[source + i]
+                into[at + i] = blocks.rows[source + i]
             at += n
-            block = links[block]
+            block = blocks.links[block]
 
 
 @kernel
-def tally(per_event: Longs, per_row: Longs, rows: Ints, links: Ints, heads: Ints) -> None:
+def tally(per_event: Longs, per_row: Longs, blocks: Blocks) -> None:
     """Add one for each row of each event."""
     for event in range(len(per_event)):
-        left, block = per_event[event], heads[event]
+        left, block = per_event[event], blocks.heads[event]
         while left > 0:
             for i in range(min(SIZE, left)):
-                per_row[rows[block * SIZE + i]] += 1
+                per_row[blocks.rows[block * SIZE + i]] += 1
             left -= SIZE
-            block = links[block]
+            block = blocks.links[block]
 
 
 @kernel
-def weigh(per_event: Longs, weights: Ints, rows: Ints, links: Ints, heads: Ints) -> Longs:
+def weigh(per_event: Longs, weights: Ints, blocks: Blocks) -> Longs:
     """The sum of the weights of each event's rows."""
     sums = np.zeros(len(per_event), np.int64)
     for event in range(len(per_event)):
-        left, block = per_event[event], heads[event]
+        left, block = per_event[event], blocks.heads[event]
         while left > 0:
             for i in range(min(SIZE, left)):
-                sums[event] += weights[rows[block * SIZE + i]]
+                sums[event] += weights[blocks.rows[block * SIZE + i]]
             left -= SIZE
-            block = links[block]
+            block = blocks.links[block]
     return sums

@@ -13,20 +13,41 @@ from remuda.arrays import Ints, Longs, Ragged
 from remuda.encoding.checks import check, check_ragged, check_starts, check_within
 from remuda.encoding.plan import MAX_PREDICATES
 from remuda.encoding.table import ClauseTable
-from remuda.jit import kernel
-from remuda.matchers.auto.arena import (
-    HAS_TAIL,
-    MOST_RECORDS,
-    PLAIN,
-    RECORDS,
-    SIGNATURE_BIT,
-    SLICES,
-    places_of,
-    traits_of,
-)
+from remuda.jit import inlined, kernel
+from remuda.matchers.auto.arena import MOST_RECORDS, places_of, traits_of
 from remuda.matchers.auto.denials import Denials
-from remuda.matchers.auto.slices import EVERY_ROW, LARGEST_DOMAIN, MOST_CLAUSES, WITH_RECORDS
-from remuda.matchers.auto.words import CELLS, DIM, FORM_SHIFT, LAST, SPAN, SPANS, U64, bytes_of
+from remuda.matchers.auto.layout import (
+    CHUNK_KIND,
+    CHUNK_N,
+    CHUNK_WORDS,
+    CLUSTER_AT,
+    CLUSTER_ENTRIES,
+    COLUMN_BYTE,
+    COLUMN_CELLS,
+    COLUMN_HAS_EVERY,
+    COLUMN_ROWS,
+    EXACT_FORM,
+    EXACT_LAST,
+    EXACT_PAYLOAD,
+    EXACT_WIDE,
+    PLAIN,
+    RECORD_CLAUSE,
+    RECORD_EVERY,
+    RECORD_HAS_TAIL,
+    RECORD_MASKS,
+    RECORDS,
+    SHAPE_COLUMNS,
+    SHAPE_HAS_RECORDS,
+    SHAPE_WIDTH,
+    SLICES,
+    TRAIT_BIT,
+    U64,
+    ZERO,
+    Field,
+    get,
+)
+from remuda.matchers.auto.slices import LARGEST_DOMAIN, MOST_CLAUSES
+from remuda.matchers.auto.words import CELLS, SPAN, SPANS, bytes_of
 
 _MOST_MASKS = 4 * MAX_PREDICATES  # a predicate has a word for each of at most four pages
 _NOWHERE, _EVERYWHERE = -2, -1  # homes of a clause, beside the dimension of its key
@@ -40,7 +61,7 @@ def check_arena(table: ClauseTable, arena: U64, places: U64, traits: U64) -> Lon
     check(np.array_equal(places, places_of(table, directory, layout)), "places")
     check(traits.shape == (table.n_dims,), "traits")
     known = traits_of(table, layout, np.zeros(table.n_dims))
-    check(not ((traits ^ known) & ~SIGNATURE_BIT).any(), "traits")
+    check(not ((traits ^ known) & ~(TRAIT_BIT.mask << TRAIT_BIT.shift)).any(), "traits")
     sizes = (np.diff(table.space_starts) - 1).astype(np.int32)
     homes = np.full(table.n_clauses, _NOWHERE, np.int64)
     sound = _sound(
@@ -84,6 +105,12 @@ def _cells(sizes: Ints, wide: Ints, n_masked: int) -> Ints:
     return cells
 
 
+@inlined
+def _number(word: np.uint64, field: Field) -> int:
+    """What the field has in the word, to be reckoned with."""
+    return np.int64(get(word, field))  # type: ignore[return-value]
+
+
 @kernel
 def _sound(
     arena: U64,
@@ -101,8 +128,8 @@ def _sound(
     records = np.full(len(homes), -1, np.int64)  # the record of each clause that was looked at
     left_of_all = 2 * np.int64(len(arena))  # an entry takes half a word at least
     for cluster in range(len(directory)):
-        at = np.int64(directory[cluster] & np.uint64(0xFFFFFFFF))
-        left = np.int64(directory[cluster] >> np.uint64(32))
+        at = _number(directory[cluster], CLUSTER_AT)
+        left = _number(directory[cluster], CLUSTER_ENTRIES)
         home = np.int64(_EVERYWHERE)
         if cluster < len(dim_of_space):
             dim = np.int64(dim_of_space[cluster])
@@ -113,9 +140,9 @@ def _sound(
         while left > 0:
             if at >= len(arena):
                 return False
-            n = np.int64(arena[at] & np.uint64(0xFFFF))
-            kind = np.int64((arena[at] >> np.uint64(16)) & np.uint64(0xFF))
-            end = at + np.int64(arena[at] >> np.uint64(32))
+            n = _number(arena[at], CHUNK_N)
+            kind = _number(arena[at], CHUNK_KIND)
+            end = at + _number(arena[at], CHUNK_WORDS)
             if not 1 <= n <= left or not at < end <= len(arena):
                 return False
             if kind == RECORDS:
@@ -184,7 +211,7 @@ def _records_sound(
         record = np.int64(halves[2 * (at + 1 + n) + j])
         if record >= len(arena):
             return False
-        clause = np.int64(arena[record] & np.uint64(0x7FFFFFFF))
+        clause = _number(arena[record], RECORD_CLAUSE)
         if not _note(clause, cluster, home, homes, met):
             return False
         if records[clause] != record:  # a clause has one record, under however many spaces
@@ -197,8 +224,8 @@ def _records_sound(
 @kernel
 def _record_sound(arena: U64, record: int, dim_bits: int, n_masked: int, n_wide: int) -> bool:
     header = arena[record]
-    n_masks = np.int64((header >> np.uint64(32)) & np.uint64(0xFFFF))
-    n_every = np.int64(header >> np.uint64(48))
+    n_masks = _number(header, RECORD_MASKS)
+    n_every = _number(header, RECORD_EVERY)
     w, stop = record + 1, record + 1 + n_masks
     if n_masks > _MOST_MASKS or n_every > n_masks or stop > len(arena):
         return False
@@ -207,7 +234,7 @@ def _record_sound(arena: U64, record: int, dim_bits: int, n_masked: int, n_wide:
         if np.int64(arena[w] & dim_mask) >= n_masked:
             return False
         w += 1
-    if (header & HAS_TAIL) == np.uint64(0):
+    if get(header, RECORD_HAS_TAIL) == ZERO:
         return True
     return bool(_tail_sound(arena, w, n_wide))
 
@@ -216,10 +243,10 @@ def _record_sound(arena: U64, record: int, dim_bits: int, n_masked: int, n_wide:
 def _tail_sound(arena: U64, w: int, n_wide: int) -> bool:
     """Whether the exact words from `w` on come to an end, and lie in the arena with their lists."""
     for _ in range(MAX_PREDICATES):
-        if w >= len(arena) or np.int64(arena[w] & DIM) >= n_wide:
+        if w >= len(arena) or _number(arena[w], EXACT_WIDE) >= n_wide:
             return False
-        form = np.int64((arena[w] >> FORM_SHIFT) & np.uint64(3))
-        payload = np.int64(arena[w] >> np.uint64(32))
+        form = _number(arena[w], EXACT_FORM)
+        payload = _number(arena[w], EXACT_PAYLOAD)
         n_words = (payload + 3) // 4 if form == CELLS else np.int64(form == SPANS)
         if form not in (SPAN, CELLS, SPANS) or w + 1 + n_words > len(arena):
             return False
@@ -227,7 +254,7 @@ def _tail_sound(arena: U64, w: int, n_wide: int) -> bool:
             first = arena[w + 1]
             if first > np.uint64(len(arena)) or np.int64(first) + payload > len(arena):
                 return False
-        if arena[w] & LAST:
+        if get(arena[w], EXACT_LAST):
             return True
         w += 1 + int(n_words)
     return False
@@ -251,11 +278,11 @@ def _slices_sound(
     if n > MOST_CLAUSES or at + 2 > end:
         return False
     shape, width = arena[at + 1], (n + 63) // 64
-    n_columns = np.int64(shape & np.uint64(0xFFFF))
-    has_records = (shape & WITH_RECORDS) != np.uint64(0)
+    n_columns = _number(shape, SHAPE_COLUMNS)
+    has_records = get(shape, SHAPE_HAS_RECORDS) != ZERO
     ids = at + 2 + n_columns
     places = ids + (n + 1) // 2
-    if n_columns < 1 or np.int64((shape >> np.uint64(16)) & np.uint64(0xFF)) != width:
+    if n_columns < 1 or _number(shape, SHAPE_WIDTH) != width:
         return False
     if places + ((n + 3) // 4 if has_records else 0) > end:
         return False
@@ -273,7 +300,7 @@ def _slices_sound(
         if place == 0:
             continue
         record = at + place
-        if record >= len(arena) or np.int64(arena[record] & np.uint64(0x7FFFFFFF)) != clause:
+        if record >= len(arena) or _number(arena[record], RECORD_CLAUSE) != clause:
             return False
         if not _record_sound(arena, record, dim_bits, n_masked, n_wide):
             return False
@@ -285,14 +312,14 @@ def _column_sound(
     arena: U64, at: int, end: int, column: np.uint64, width: int, spare: int, cells: Ints
 ) -> bool:
     """Whether each cell chooses a row of the chunk, which refuses whatever is beyond `spare`."""
-    byte = np.int64(column & DIM)
+    byte = _number(column, COLUMN_BYTE)
     if byte >= len(cells) or cells[byte] == 0:
         return False
-    first = at + np.int64(column >> np.uint64(39))
-    to_rows = np.int64((column >> np.uint64(27)) & np.uint64(0xFFF))
+    first = at + _number(column, COLUMN_CELLS)
+    to_rows = _number(column, COLUMN_ROWS)
     if first + (cells[byte] + 7) // 8 > end or first + to_rows > end:
         return False
-    if column & EVERY_ROW and to_rows < width:
+    if get(column, COLUMN_HAS_EVERY) and to_rows < width:
         return False
     octets = arena.view(np.uint8)
     for cell in range(cells[byte]):

@@ -14,14 +14,14 @@ from typing import NamedTuple
 import numpy as np
 
 from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, invert, starts_of
-from remuda.encoding.table import ClauseTable
+from remuda.encoding.table import ClauseTable, Predicates
 from remuda.jit import kernel
-from remuda.matchers.auto.blocks import append
-from remuda.matchers.auto.words import DIM, U64, refused_span
+from remuda.matchers.auto.blocks import Blocks, append
+from remuda.matchers.auto.layout import ONE, PLACE_CELL, PLACE_DIM, U64, ZERO, get
+from remuda.matchers.auto.words import refused_span
 from remuda.matchers.kernels.bits import trailing_zeros
 
 _SHIFT = 4
-_ONE, _ZERO = np.uint64(1), np.uint64(0)
 
 
 class Denials(NamedTuple):
@@ -58,10 +58,7 @@ def denials(table: ClauseTable, clauses: Ints) -> Denials:
         n_levels += 1
     per_level = [(table.n_spaces >> (_SHIFT * level)) + 1 for level in range(n_levels)]
     level_starts = starts_of(per_level)
-    arguments = (
-        clauses, level_starts, *table.clauses, table.space_starts, predicates.dim,
-        predicates.span_starts, predicates.span_lo, predicates.span_hi,
-    )  # fmt: skip
+    arguments = (clauses, level_starts, table.clauses, table.space_starts, predicates)
     n = _post(*arguments, np.zeros(0, np.int32), np.zeros(0, np.int32))
     nodes, refused = np.empty(n, np.int32), np.empty(n, np.int32)
     _post(*arguments, nodes, refused)
@@ -70,7 +67,7 @@ def denials(table: ClauseTable, clauses: Ints) -> Denials:
     lists = Ragged(starts_of(counts[counts > 0]), refused[np.argsort(nodes, kind="stable")])
     lists, bitmaps, bitmap_of = _long_as_bitmaps(lists, len(clauses))
     odd = ~predicates.every & (predicates.n_accepted > 0)
-    any_dims = _chosen_dims(clauses, *table.clauses, predicates.dim, odd)
+    any_dims = _chosen_dims(clauses, table.clauses, predicates.dim, odd)
     any_rows = invert(Ragged(*any_dims), table.n_dims)
     return frozen(Denials(clauses, level_starts, slots, *lists, bitmaps, bitmap_of, *any_rows))
 
@@ -81,31 +78,30 @@ def _long_as_bitmaps(lists: Ragged, n_clauses: int) -> tuple[Ragged, U64, Ints]:
     long = counts >= 2 * width  # the bitmap is the smaller of the two
     bitmap_of = np.where(long, np.cumsum(long) - 1, -1).astype(np.int32)
     bitmaps = np.zeros(int(long.sum()) * width, np.uint64)
-    _set_bits(*lists, bitmap_of, width, bitmaps)
+    _set_bits(lists, bitmap_of, width, bitmaps)
     short = lists.items[~np.repeat(long, counts)]
     return Ragged(starts_of(np.where(long, 0, counts)), short), bitmaps, bitmap_of
 
 
 @kernel
-def _set_bits(starts: Longs, items: Ints, bitmap_of: Ints, width: int, bitmaps: U64) -> None:
+def _set_bits(lists: Ragged, bitmap_of: Ints, width: int, bitmaps: U64) -> None:
     for row in range(len(bitmap_of)):
         if bitmap_of[row] >= 0:
-            for i in range(starts[row], starts[row + 1]):
-                place = bitmap_of[row] * width + (items[i] >> 6)
-                bitmaps[place] |= _ONE << np.uint64(items[i] & 63)
+            for i in range(lists.starts[row], lists.starts[row + 1]):
+                place = bitmap_of[row] * width + (lists.items[i] >> 6)
+                bitmaps[place] |= ONE << np.uint64(lists.items[i] & 63)
 
 
 @kernel
-def _chosen_dims(
-    clauses: Ints, clause_starts: Longs, items: Ints, dims: Ints, chosen: Bools
-) -> tuple[Longs, Ints]:
+def _chosen_dims(denied: Ints, clauses: Ragged, dims: Ints, chosen: Bools) -> tuple[Longs, Ints]:
     """For each of the clauses the dimensions of its chosen predicates."""
-    starts, found = np.zeros(len(clauses) + 1, np.int64), np.empty(len(items), np.int32)
-    n = 0
-    for c in range(len(clauses)):
-        for i in range(clause_starts[clauses[c]], clause_starts[clauses[c] + 1]):
-            if chosen[items[i]]:
-                found[n] = dims[items[i]]
+    starts = np.zeros(len(denied) + 1, np.int64)
+    found, n = np.empty(len(clauses.items), np.int32), 0
+    for c in range(len(denied)):
+        clause = denied[c]
+        for i in range(clauses.starts[clause], clauses.starts[clause + 1]):
+            if chosen[clauses.items[i]]:
+                found[n] = dims[clauses.items[i]]
                 n += 1
         starts[c + 1] = n
     return starts, found[:n].copy()
@@ -113,33 +109,30 @@ def _chosen_dims(
 
 @kernel
 def _post(
-    clauses: Ints,
+    denied: Ints,
     level_starts: Longs,
-    clause_starts: Longs,
-    items: Ints,
+    clauses: Ragged,
     space_starts: Ints,
-    dims: Ints,
-    span_starts: Ints,
-    span_lo: Ints,
-    span_hi: Ints,
+    predicates: Predicates,
     nodes: Ints,
     refused: Ints,
 ) -> int:
     """Post each clause under the nodes that refuse it, if there is room; how many postings."""
     n, n_levels = 0, len(level_starts) - 1
     writes = len(nodes) > 0
-    for c in range(len(clauses)):
-        for i in range(clause_starts[clauses[c]], clause_starts[clauses[c] + 1]):
-            p = items[i]
-            first, high = space_starts[dims[p]], space_starts[dims[p] + 1]
-            begin, end = span_starts[p], span_starts[p + 1]
-            if begin == end:
+    for c in range(len(denied)):
+        for i in range(clauses.starts[denied[c]], clauses.starts[denied[c] + 1]):
+            p = clauses.items[i]
+            dim = predicates.dim[p]
+            first, high = space_starts[dim], space_starts[dim + 1]
+            n_spans = predicates.span_starts[p + 1] - predicates.span_starts[p]
+            if n_spans == 0:
                 if writes:
                     nodes[n], refused[n] = first, c
                 n += 1
                 continue
-            for gap in range(end - begin + 1):
-                lo, hi = refused_span(gap, begin, end, first + 1, high, span_lo, span_hi)
+            for gap in range(n_spans + 1):
+                lo, hi = refused_span(gap, p, predicates, first + 1, high)
                 level = 0
                 while lo < hi:
                     top = level == n_levels - 1
@@ -159,51 +152,33 @@ def _post(
 
 @kernel
 def find_undenied(
-    spaces: Ints,
-    begin: int,
-    end: int,
-    places: U64,
-    held: U64,
-    out: Ints,
-    n: int,
-    clauses: Ints,
-    level_starts: Longs,
-    slots: Ints,
-    list_starts: Longs,
-    lists: Ints,
-    bitmaps: U64,
-    bitmap_of: Ints,
-    any_starts: Longs,
-    any_clauses: Ints,
+    spaces: Ints, begin: int, end: int, places: U64, held: U64, out: Ints, n: int, denials: Denials
 ) -> int:
     """Write the clauses that no space of the event refuses to `out`, from n on; the new n."""
+    clauses, any_starts = denials.clauses, denials.any_starts
     for y in range(len(held)):
-        held[y] = ~_ZERO
+        held[y] = ~ZERO
     if len(clauses) % 64:
-        held[len(held) - 1] = (_ONE << np.uint64(len(clauses) % 64)) - _ONE
+        held[len(held) - 1] = (ONE << np.uint64(len(clauses) % 64)) - ONE
     i = begin
     while i < end:
         place = places[2 * spaces[i] + 1]
-        dim = np.int64(place & DIM)
+        dim = np.int64(get(place, PLACE_DIM))
         stop = i + 1
-        while stop < end and np.int64(places[2 * spaces[stop] + 1] & DIM) == dim:
+        while stop < end and np.int64(get(places[2 * spaces[stop] + 1], PLACE_DIM)) == dim:
             stop += 1
-        first = spaces[i] - np.int64(place >> np.uint64(32))
-        _strike(slots[first], held, list_starts, lists, bitmaps, bitmap_of)
+        first = spaces[i] - np.int64(get(place, PLACE_CELL))
+        _strike(denials.slots[first], held, denials)
         if stop > i + 1 and any_starts[dim] < any_starts[dim + 1]:
-            _strike_list(
-                spaces[i:stop], held, any_clauses[any_starts[dim] : any_starts[dim + 1]],
-                level_starts, slots, list_starts, lists, bitmaps, bitmap_of,
-            )  # fmt: skip
+            content = denials.any_clauses[any_starts[dim] : any_starts[dim + 1]]
+            _strike_list(spaces[i:stop], held, content, denials)
         else:
             for j in range(i, stop):
-                _strike_space(
-                    spaces[j], held, level_starts, slots, list_starts, lists, bitmaps, bitmap_of
-                )
+                _strike_space(spaces[j], held, denials)
         i = stop
     for y in range(len(held)):
         word = held[y]
-        if word == ~_ZERO:
+        if word == ~ZERO:
             for bit in range(64):
                 out[n + bit] = clauses[64 * y + bit]
             n += 64
@@ -211,68 +186,47 @@ def find_undenied(
             while word:
                 out[n] = clauses[64 * y + np.int64(trailing_zeros(word))]
                 n += 1
-                word &= word - _ONE
+                word &= word - ONE
     return n
 
 
 @kernel
-def _strike_space(
-    space: int,
-    held: U64,
-    level_starts: Longs,
-    slots: Ints,
-    list_starts: Longs,
-    lists: Ints,
-    bitmaps: U64,
-    bitmap_of: Ints,
-) -> None:
+def _strike_space(space: int, held: U64, denials: Denials) -> None:
     """Strike whom the space and the nodes above it refuse."""
-    for level in range(len(level_starts) - 1):
-        slot = slots[level_starts[level] + (space >> (_SHIFT * level))]
-        _strike(slot, held, list_starts, lists, bitmaps, bitmap_of)
+    for level in range(len(denials.level_starts) - 1):
+        at = denials.level_starts[level] + (space >> (_SHIFT * level))
+        _strike(denials.slots[at], held, denials)
 
 
 @kernel
-def _strike(
-    slot: int, held: U64, list_starts: Longs, lists: Ints, bitmaps: U64, bitmap_of: Ints
-) -> None:
+def _strike(slot: int, held: U64, denials: Denials) -> None:
     if slot == 0:
         return
-    bitmap = bitmap_of[slot - 1]
+    bitmap = denials.bitmap_of[slot - 1]
     if bitmap >= 0:
         for y in range(len(held)):
-            held[y] &= ~bitmaps[bitmap * len(held) + y]
-    for i in range(list_starts[slot - 1], list_starts[slot]):
-        held[lists[i] >> 6] &= ~(_ONE << np.uint64(lists[i] & 63))
+            held[y] &= ~denials.bitmaps[bitmap * len(held) + y]
+    for i in range(denials.list_starts[slot - 1], denials.list_starts[slot]):
+        held[denials.lists[i] >> 6] &= ~(ONE << np.uint64(denials.lists[i] & 63))
 
 
 @kernel
-def _strike_list(
-    spaces: Ints,
-    held: U64,
-    any_clauses: Ints,
-    level_starts: Longs,
-    slots: Ints,
-    list_starts: Longs,
-    lists: Ints,
-    bitmaps: U64,
-    bitmap_of: Ints,
-) -> None:
+def _strike_list(spaces: Ints, held: U64, any_clauses: Ints, denials: Denials) -> None:
     """Strike by a list: most clauses are refused by any of its spaces, some only by all."""
     before, contented = held.copy(), np.zeros(len(any_clauses), np.bool_)
     after = held.copy()
     for j in range(len(spaces)):
         held[:] = before
-        _strike_space(spaces[j], held, level_starts, slots, list_starts, lists, bitmaps, bitmap_of)
+        _strike_space(spaces[j], held, denials)
         for c in range(len(any_clauses)):
             word = held[any_clauses[c] >> 6] >> np.uint64(any_clauses[c] & 63)
-            contented[c] |= (word & _ONE) != _ZERO
+            contented[c] |= (word & ONE) != ZERO
         for y in range(len(held)):
             after[y] &= held[y]
     held[:] = after
     for c in range(len(any_clauses)):
         if contented[c]:
-            held[any_clauses[c] >> 6] |= _ONE << np.uint64(any_clauses[c] & 63)
+            held[any_clauses[c] >> 6] |= ONE << np.uint64(any_clauses[c] & 63)
 
 
 @kernel
@@ -284,27 +238,14 @@ def find_undenied_many(
     places: U64,
     held: U64,
     out: Ints,
-    rows: Ints,
-    links: Ints,
-    heads: Ints,
-    cursors: Longs,
-    n_used: Longs,
-    clauses: Ints,
-    level_starts: Longs,
-    slots: Ints,
-    list_starts: Longs,
-    lists: Ints,
-    bitmaps: U64,
-    bitmap_of: Ints,
-    any_starts: Longs,
-    any_clauses: Ints,
+    blocks: Blocks,
+    denials: Denials,
 ) -> bool:
     """The same for events `first` to `last`, into blocks; False where those are too few."""
     for event in range(first, last):
         n = find_undenied(
-            spaces, starts[event], starts[event + 1], places, held, out, 0, clauses, level_starts,
-            slots, list_starts, lists, bitmaps, bitmap_of, any_starts, any_clauses,
-        )  # fmt: skip
-        if not append(event - first, out, n, rows, links, heads, cursors, n_used):
+            spaces, starts[event], starts[event + 1], places, held, out, np.int64(0), denials
+        )
+        if not append(event - first, out, n, blocks):
             return False
     return True

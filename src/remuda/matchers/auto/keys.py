@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Floats, Ints, Longs, Ragged
-from remuda.encoding.table import ClauseTable, EventBatch
+from remuda.encoding.table import ClauseTable, EventBatch, Predicates
 from remuda.jit import kernel
-from remuda.matchers.auto.words import U64
+from remuda.matchers.auto.layout import TRAIT_BIT, U64
+from remuda.matchers.kernels.search import put
 
 MOST_SPACES = 12  # a predicate that accepts more is not spread over its spaces
 _NEVER_SEEN = 0.01  # a space that the sample lacks is rare, not impossible
@@ -61,10 +62,7 @@ def frequencies(table: ClauseTable, sample: EventBatch | None) -> Frequencies:
     uses = np.bincount(table.clauses.items, minlength=len(predicates.dim)).astype(np.float64)
     spaces[first] = np.bincount(predicates.dim, uses, table.n_dims)
     narrow = ~predicates.on_missing & (predicates.n_accepted <= MOST_SPACES)
-    _add_spans(
-        np.flatnonzero(narrow), uses, predicates.span_starts, predicates.span_lo,
-        predicates.span_hi, spaces,
-    )  # fmt: skip
+    _add_spans(np.flatnonzero(narrow), uses, predicates, spaces)
     return Frequencies(spaces, spaces[first] / max(spaces[first].max(initial=0.0), 1.0))
 
 
@@ -81,7 +79,7 @@ def choose_keys(table: ClauseTable, often: Frequencies) -> Keys:
     cost = np.where(spread, met, present)
     cost[n_accepted == 0] = -1.0  # never true: no event need look at the clause
     cost[predicates.on_missing] = np.inf
-    return Keys(_cheapest(*table.clauses, cost), spread)
+    return Keys(_cheapest(table.clauses, cost), spread)
 
 
 def everywhere(keys: Keys) -> Keys:
@@ -91,10 +89,7 @@ def everywhere(keys: Keys) -> Keys:
 
 def clusters(table: ClauseTable, keys: Keys) -> Ragged:
     """For each space the clauses under it; behind the last space, those that every event visits."""
-    arguments = (
-        table.clauses.items, *keys, table.space_starts, table.predicates.dim,
-        table.predicates.span_starts, table.predicates.span_lo, table.predicates.span_hi,
-    )  # fmt: skip
+    arguments = (table.clauses.items, keys, table.space_starts, table.predicates)
     starts = np.zeros(table.n_spaces + 2, np.int64)
     _place(*arguments, starts[1:], np.zeros(0, np.int32))
     np.cumsum(starts, out=starts)
@@ -112,35 +107,31 @@ def remainder(table: ClauseTable, keys: Keys, often: Frequencies, traits: U64) -
     chance = np.where(predicates.on_missing, 1 - present * (1 - share), present * share)
     chance += 2.0 * predicates.every
     met = keys.spread & ~predicates.every | (predicates.n_accepted == sizes)
-    bits = traits[predicates.dim].astype(np.uint8) & np.uint8(63)
+    bits = (traits[predicates.dim] & TRAIT_BIT.mask).astype(np.uint8)
     bits[predicates.on_missing] = _NO_BIT
     # made here, large arrays lie on large pages, which is worth much where they are read at random
     starts, items = np.zeros_like(table.clauses.starts), np.empty_like(table.clauses.items)
     signatures = np.zeros(table.n_clauses, np.uint64)
-    _remain(
-        *table.clauses, keys.chosen, met, chance, bits, starts, items, signatures
-    )  # fmt: skip
+    _remain(table.clauses, keys.chosen, met, chance, bits, starts, items, signatures)
     return Remainder(Ragged(starts, items[: starts[-1]]), signatures)
 
 
 @kernel
-def _add_spans(
-    chosen: Longs, uses: Floats, span_starts: Ints, span_lo: Ints, span_hi: Ints, spaces: Floats
-) -> None:
+def _add_spans(chosen: Longs, uses: Floats, predicates: Predicates, spaces: Floats) -> None:
     for p in chosen:
-        for i in range(span_starts[p], span_starts[p + 1]):
-            for space in range(span_lo[i], span_hi[i]):
+        for i in range(predicates.span_starts[p], predicates.span_starts[p + 1]):
+            for space in range(predicates.span_lo[i], predicates.span_hi[i]):
                 spaces[space] += uses[p]
 
 
 @kernel
-def _cheapest(clause_starts: Longs, items: Ints, cost: Floats) -> Longs:
-    chosen = np.full(len(clause_starts) - 1, NO_KEY, np.int64)
+def _cheapest(clauses: Ragged, cost: Floats) -> Longs:
+    chosen = np.full(len(clauses.starts) - 1, NO_KEY, np.int64)
     for clause in range(len(chosen)):
         best = np.inf
-        for i in range(clause_starts[clause], clause_starts[clause + 1]):
-            if cost[items[i]] < best:
-                best = cost[items[i]]
+        for i in range(clauses.starts[clause], clauses.starts[clause + 1]):
+            if cost[clauses.items[i]] < best:
+                best = cost[clauses.items[i]]
                 chosen[clause] = i
     return chosen
 
@@ -148,31 +139,29 @@ def _cheapest(clause_starts: Longs, items: Ints, cost: Floats) -> Longs:
 @kernel
 def _place(
     items: Ints,
-    chosen: Longs,
-    spread: Bools,
+    keys: Keys,
     space_starts: Ints,
-    dims: Ints,
-    span_starts: Ints,
-    span_lo: Ints,
-    span_hi: Ints,
+    predicates: Predicates,
     cursors: Longs,
     entries: Ints,
 ) -> None:
     """Advance the cursor of each cluster a clause belongs to; note the clause if there is room."""
     writes = len(entries) > 0
-    for clause in range(len(chosen)):
-        i = chosen[clause]
+    for clause in range(len(keys.chosen)):
+        i = keys.chosen[clause]
         if i == NO_KEY:
             continue
-        if i == EVERYWHERE or not spread[items[i]]:
-            cluster = space_starts[-1] if i == EVERYWHERE else space_starts[dims[items[i]]]
+        if i == EVERYWHERE or not keys.spread[items[i]]:
+            cluster = space_starts[-1]
+            if i != EVERYWHERE:
+                cluster = space_starts[predicates.dim[items[i]]]
             if writes:
                 entries[cursors[cluster]] = clause
             cursors[cluster] += 1
             continue
         p = items[i]
-        for j in range(span_starts[p], span_starts[p + 1]):
-            for space in range(span_lo[j], span_hi[j]):
+        for j in range(predicates.span_starts[p], predicates.span_starts[p + 1]):
+            for space in range(predicates.span_lo[j], predicates.span_hi[j]):
                 if writes:
                     entries[cursors[space]] = clause
                 cursors[space] += 1
@@ -180,8 +169,7 @@ def _place(
 
 @kernel
 def _remain(
-    clause_starts: Longs,
-    items: Ints,
+    clauses: Ragged,
     chosen: Longs,
     met: Bools,
     chance: Floats,
@@ -194,16 +182,12 @@ def _remain(
     for clause in range(len(chosen)):
         key = chosen[clause]
         first = n
-        for i in range(clause_starts[clause], clause_starts[clause + 1]):
-            p = items[i]
+        for i in range(clauses.starts[clause], clauses.starts[clause + 1]):
+            p = clauses.items[i]
             if key == NO_KEY or (i == key and met[p]):
                 continue
             if bits[p] != _NO_BIT and i != key:
                 signatures[clause] |= np.uint64(1) << np.uint64(bits[p])
-            at = n
-            while at > first and chance[rest[at - 1]] > chance[p]:
-                rest[at] = rest[at - 1]
-                at -= 1
-            rest[at] = p
+            put(p, rest, first, n, chance)
             n += 1
         starts[clause + 1] = n

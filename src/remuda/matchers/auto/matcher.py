@@ -15,15 +15,16 @@ from remuda.encoding.checks import check
 from remuda.encoding.table import ClauseTable, EventBatch
 from remuda.matchers.auto import keys
 from remuda.matchers.auto.answer import Answer
-from remuda.matchers.auto.arena import PLAIN, RECORDS, SLICES, lay_out, traits_of
+from remuda.matchers.auto.arena import lay_out, traits_of
 from remuda.matchers.auto.batch import MOST_EVENTS, entries_met, find_each, find_together
 from remuda.matchers.auto.blocks import counts, tally, weigh
 from remuda.matchers.auto.checks import check_arena, check_denials
 from remuda.matchers.auto.denials import Denials, denials, find_undenied, find_undenied_many
+from remuda.matchers.auto.layout import PLAIN, RECORDS, SLICES, U64, Built
 from remuda.matchers.auto.lists import find_listed, find_listed_many
 from remuda.matchers.auto.scratch import Scratch, together_until
 from remuda.matchers.auto.single import LISTED, find_alone
-from remuda.matchers.auto.words import U64, bytes_of, words_of
+from remuda.matchers.auto.words import bytes_of, words_of
 from remuda.matchers.contract import Description, Features, Hits
 
 _FEW_CLAUSES = 256  # they fit in a few chunks that every event reads, without keys
@@ -115,15 +116,14 @@ class Auto:
         """How many clauses each event satisfies, or the sum of what each of them weighs."""
         found = [np.zeros(0, np.int64)]
         for counted, scratch, _ in self._rounds(events, 0, len(events)):
-            blocks = scratch.blocks[:3]
-            found.append(counted if weights is None else weigh(counted, weights, *blocks))
+            found.append(counted if weights is None else weigh(counted, weights, scratch.blocks))
         return np.concatenate(found)
 
     def reach(self, events: EventBatch) -> Longs:
         """How many of the events satisfy each clause."""
         per_clause = np.zeros(self.facts.n_clauses, np.int64)
         for per_event, scratch, _ in self._rounds(events, 0, len(events)):
-            tally(per_event, per_clause, *scratch.blocks[:3])
+            tally(per_event, per_clause, scratch.blocks)
         return per_clause
 
     def stats(self) -> Description:
@@ -156,8 +156,8 @@ class Auto:
         return Auto, (*self._built, self.denials, self.facts)
 
     @property
-    def _built(self) -> tuple[Any, ...]:
-        return self.arena, self.places, self.traits, self.dim_bits, self.n_masked
+    def _built(self) -> Built:
+        return Built(self.arena, self.places, self.traits, self.dim_bits, self.n_masked)
 
     def _lend(self) -> Scratch:
         """Scratch for one call; whoever takes it puts it back when all went well."""
@@ -174,12 +174,14 @@ class Auto:
     def _match_one(self, spaces: Ints) -> Hits:
         scratch = self._lend()
         out, span = scratch.out, scratch.span
-        n, n_verified = find_alone(spaces, scratch.where, self.dim_bits, self.n_masked)
+        n, n_verified = find_alone(
+            spaces, 0, len(spaces), scratch.where, self.dim_bits, self.n_masked
+        )
         if n == LISTED:
-            n, n_verified = find_listed(spaces, 0, len(spaces), *self._built, *scratch.lists)
+            n, n_verified = find_listed(spaces, 0, len(spaces), self._built, scratch.lists)
         if self.facts.n_denials:
             n = find_undenied(
-                spaces, 0, len(spaces), self.places, scratch.held, out, n, *self.denials
+                spaces, 0, len(spaces), self.places, scratch.held, out, n, self.denials
             )
         span[1] = n
         hits = Hits(span.copy(), out[:n].copy(), n_verified)
@@ -207,7 +209,7 @@ class Auto:
             if n_verified < 0:
                 size = scratch.enlarge(stop - first)
                 continue
-            yield counts(stop - first, *scratch.blocks[1:4]), scratch, n_verified
+            yield counts(stop - first, scratch.blocks), scratch, n_verified
             first = stop
         self._spare.append(scratch)
 
@@ -221,21 +223,24 @@ class Auto:
             and entries_met(events.starts, events.spaces, first, stop, self.places)
             >= _TOGETHER_ENTRIES
         )
-        way, state = (find_together, scratch.together) if together else (find_each, scratch.each)
-        n_verified = way(
-            events.starts, events.spaces, first, stop, *self._built, *state, listed,
-            *scratch.blocks,
-        )  # fmt: skip
+        here = (events.starts, events.spaces, first, stop)
+        if together:
+            n_verified = find_together(*here, self._built, scratch.together, listed, scratch.blocks)
+        else:
+            n_verified = find_each(
+                *here, scratch.where, self.dim_bits, self.n_masked, scratch.out, listed,
+                scratch.blocks,
+            )  # fmt: skip
         if n_verified >= 0 and listed.any():
             more = find_listed_many(
-                events.starts, events.spaces, first, listed, *self._built, *scratch.lists,
-                *scratch.blocks,
+                events.starts, events.spaces, first, listed, self._built, scratch.lists,
+                scratch.blocks,
             )  # fmt: skip
             n_verified = n_verified + more if more >= 0 else -1
         if n_verified >= 0 and self.facts.n_denials:
             enough = find_undenied_many(
                 events.starts, events.spaces, first, stop, self.places, scratch.held, scratch.out,
-                *scratch.blocks, *self.denials,
+                scratch.blocks, self.denials,
             )  # fmt: skip
             n_verified = n_verified if enough else -1
         return int(n_verified)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from remuda.arrays import Bools, Ints, Longs
+from remuda.arrays import Ints, Longs, Ragged
 from remuda.jit import kernel
-from remuda.matchers.auto.slices import MOST_CLAUSES
+from remuda.matchers.auto.slices import MOST_CLAUSES, Counters
+from remuda.matchers.auto.words import Material
 
 _SEGMENT = 4096  # larger clusters are sliced piecewise: the sorting is quadratic
 _LARGE = 1024  # entries of a cluster in which it pays to look for what they share
@@ -23,24 +24,15 @@ _NOTHING_SHARED = np.int64((1 << 63) - 1)  # sorts behind all others
 
 @kernel
 def bring_together(
-    entries: Ints,
-    begin: int,
-    end: int,
-    clause_starts: Longs,
-    items: Ints,
-    item_dims: Ints,
-    selective: Bools,
-    counts: Ints,
-    uses: Ints,
-    stops: Longs,
+    entries: Ints, begin: int, end: int, material: Material, counters: Counters, stops: Longs
 ) -> tuple[int, int]:
     """Sort the entries of a large cluster, and say where to cut it: how many cuts, into `stops`.
 
     First come runs; how many cuts are theirs comes second.
     """
     n_stops = 0
-    if end - begin > _LARGE and _n_dims(entries, begin, end, clause_starts, item_dims) <= _FEW_DIMS:
-        keys = _shared_keys(entries, begin, end, clause_starts, items, selective, uses)
+    if end - begin > _LARGE and _n_dims(entries, begin, end, material) <= _FEW_DIMS:
+        keys = _shared_keys(entries, begin, end, material, counters.uses)
         _sort_by(keys, entries[begin:end])
         _leave_whole_chunks(keys)
         _sort_by(keys, entries[begin:end])
@@ -50,7 +42,7 @@ def bring_together(
         begin += first
     n_shared = n_stops
     if end - begin > _SEGMENT:
-        _group(entries, begin, end, clause_starts, item_dims, counts)
+        _group(entries, begin, end, material, counters.counts)
     for stop in range(begin + _SEGMENT, end, _SEGMENT):
         stops[n_stops] = stop
         n_stops += 1
@@ -61,8 +53,9 @@ def bring_together(
 
 
 @kernel
-def _n_dims(entries: Ints, begin: int, end: int, clause_starts: Longs, item_dims: Ints) -> int:
+def _n_dims(entries: Ints, begin: int, end: int, material: Material) -> int:
     """How many dimensions the entries ask about; some that are too many, where they are."""
+    clause_starts, item_dims = material.clauses.starts, material.item_dims
     found, n = np.empty(_FEW_DIMS + 1, np.int32), 0
     for e in range(begin, end):
         for i in range(clause_starts[entries[e]], clause_starts[entries[e] + 1]):
@@ -115,51 +108,37 @@ def _cut(keys: Longs, stops: Longs) -> tuple[int, int]:
 
 
 @kernel
-def _shared_keys(
-    entries: Ints,
-    begin: int,
-    end: int,
-    clause_starts: Longs,
-    items: Ints,
-    selective: Bools,
-    uses: Ints,
-) -> Longs:
+def _shared_keys(entries: Ints, begin: int, end: int, material: Material, uses: Ints) -> Longs:
     """For each entry the first two selective predicates that many others have, as one number."""
+    clauses = material.clauses
     for e in range(begin, end):
-        for i in range(clause_starts[entries[e]], clause_starts[entries[e] + 1]):
-            uses[items[i]] += selective[items[i]]
+        for i in range(clauses.starts[entries[e]], clauses.starts[entries[e] + 1]):
+            uses[clauses.items[i]] += material.selective[clauses.items[i]]
     keys = np.empty(end - begin, np.int64)
     for e in range(begin, end):
-        keys[e - begin] = _two_shared(entries[e], clause_starts, items, uses)
-    _clear(entries, begin, end, clause_starts, items, uses)
+        keys[e - begin] = _two_shared(entries[e], clauses, uses)
+    for e in range(begin, end):
+        for i in range(clauses.starts[entries[e]], clauses.starts[entries[e] + 1]):
+            uses[clauses.items[i]] = 0
     return keys
 
 
 @kernel
-def _two_shared(clause: int, clause_starts: Longs, items: Ints, uses: Ints) -> np.int64:
+def _two_shared(clause: int, clauses: Ragged, uses: Ints) -> np.int64:
     key = _NOTHING_SHARED
-    for i in range(clause_starts[clause], clause_starts[clause + 1]):
-        if uses[items[i]] >= _MANY:
+    for i in range(clauses.starts[clause], clauses.starts[clause + 1]):
+        item = clauses.items[i]
+        if uses[item] >= _MANY:
             if key != _NOTHING_SHARED:
-                return key | np.int64(items[i])
-            key = np.int64(items[i]) << np.int64(32)
+                return key | np.int64(item)
+            key = np.int64(item) << np.int64(32)
     return key
 
 
 @kernel
-def _clear(
-    entries: Ints, begin: int, end: int, clause_starts: Longs, items: Ints, uses: Ints
-) -> None:
-    for e in range(begin, end):
-        for i in range(clause_starts[entries[e]], clause_starts[entries[e] + 1]):
-            uses[items[i]] = 0
-
-
-@kernel
-def _group(
-    entries: Ints, begin: int, end: int, clause_starts: Longs, item_dims: Ints, counts: Ints
-) -> None:
+def _group(entries: Ints, begin: int, end: int, material: Material, counts: Ints) -> None:
     """Bring entries together whose most widespread dimension is the same."""
+    clause_starts, item_dims = material.clauses.starts, material.item_dims
     for e in range(begin, end):
         for i in range(clause_starts[entries[e]], clause_starts[entries[e] + 1]):
             counts[item_dims[i]] += 1

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from remuda.encoding.table import EventBatch
 from remuda.matchers.auto.arena import MOST_RECORDS
-from remuda.matchers.auto.batch import MOST_EVENTS, QUEUE
+from remuda.matchers.auto.batch import MOST_EVENTS, QUEUE, Together
 from remuda.matchers.auto.blocks import SIZE, Blocks
+from remuda.matchers.auto.lists import Listing
 from remuda.matchers.kernels.bits import addresses
 
 _MOST_SPACES = 1 << 17  # of a batch's events
@@ -36,13 +37,15 @@ class Scratch:
         self.out = np.empty(n_clauses, np.int32)
         self.held = np.empty((n_denials + 63) // 64, np.uint64)
         visits, queue = np.empty(2 * n_dims + 1, np.uint64), np.empty(n_clauses, np.uint64)
-        self.each = (*self._events(1), visits, queue, self.out)
-        self.span = np.zeros(2, np.int64)
-        self.where = addresses(*built, *self.each)  # all that one event's kernel takes
+        self.span, self.queue = np.zeros(2, np.int64), queue
+        self._alone: tuple[NDArray[Any], ...] = (
+            *built, *self._events(1), visits, queue, self.out,
+        )  # fmt: skip
+        self.where = addresses(*self._alone)  # all that one event's kernel takes
 
     @cached_property
-    def together(self) -> tuple[Any, ...]:
-        return (
+    def together(self) -> Together:
+        return Together(
             *self._events(MOST_EVENTS),
             np.empty(2 * MOST_EVENTS, np.uint64),
             np.zeros(self._n_spaces + 1, np.uint32),
@@ -55,11 +58,15 @@ class Scratch:
         )
 
     @cached_property
-    def lists(self) -> tuple[Any, ...]:
+    def lists(self) -> Listing:
         n = self._n_masked + self._n_wide
         first, last = np.zeros(n, np.int64), np.zeros(n, np.int64)
         seen = np.zeros((self._n_clauses + 63) // 64, np.uint64)
-        return np.ones(self._n_masked, np.uint64), first, last, seen, self.out
+        sure, nothing = np.empty(self._n_clauses, np.int32), np.empty(0, np.uint8)
+        return Listing(
+            np.ones(self._n_masked, np.uint64), first, last, seen, nothing, sure,
+            self.queue, self.out,
+        )  # fmt: skip
 
     @cached_property
     def listed(self) -> np.ndarray:
@@ -69,7 +76,7 @@ class Scratch:
     def blocks(self) -> Blocks:
         return Blocks.make(_FEWEST_ROWS, MOST_EVENTS)
 
-    def _events(self, n: int) -> tuple[Any, ...]:
+    def _events(self, n: int) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
         """The bytes and the cells of n events."""
         n_wide = max(self._n_wide, 1)
         state = np.zeros(n * (self._n_masked + self._n_wide), np.uint8)

@@ -4,8 +4,7 @@ For each dimension that a clause of the chunk asks about there is a column: a by
 dimension says which of its distinct rows applies, and a row has a bit for each clause that is
 content with that cell. The rows that an event's cells choose, AND-ed, are the clauses that hold.
 
-    header | n_columns : 16 | width : 8 | has records : 1
-    columns: byte : 26 | has every row : 1 | rows after cells : 12 | cells after header : 25
+    header | shape | columns, a word each
     clause ids, 32 bits each | where records lie, 16 bits each
     each column: a byte per cell | every row | rows, `width` words each
     records of the predicates on large dimensions, of which a column knows the presence alone
@@ -17,12 +16,17 @@ records they replace.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
-from remuda.arrays import Bools, Ints, Longs
+from remuda.arrays import Ints, Longs
+from remuda.encoding.table import Predicates
 from remuda.jit import kernel
-from remuda.matchers.auto.words import U64, refused_span
+from remuda.matchers.auto.layout import U64
+from remuda.matchers.auto.words import Material, refused_span
+from remuda.matchers.kernels.search import put as put_in_order
 
 MOST_CLAUSES = 256
 FEWEST_CLAUSES = 16
@@ -30,22 +34,23 @@ LARGEST_DOMAIN = 255  # cells choose rows by a byte
 _WORST_RATIO = 2.0  # bytes of bitmaps against bytes of records
 _BUCKETS = 256
 
-WITH_RECORDS = np.uint64(1 << 24)
-EVERY_ROW = np.uint64(1 << 26)
+
+class Counters(NamedTuple):
+    """Numbers for each dimension or predicate, all 0 between one use and the next."""
+
+    counts: Ints  # of dimensions
+    together: Ints  # of dimensions
+    uses: Ints  # of predicates
+    listed: Ints  # the dimensions that have any
 
 
 @kernel
 def sort_similar(  # noqa: PLR0912 - three passes over the same entries
-    entries: Ints,
-    begin: int,
-    end: int,
-    clause_starts: Longs,
-    item_dims: Ints,
-    counts: Ints,
-    together: Ints,
-    listed: Ints,
+    entries: Ints, begin: int, end: int, material: Material, counters: Counters
 ) -> None:
     """Sort entries by how much they resemble those that ask about the commonest dimension."""
+    clause_starts, item_dims = material.clauses.starts, material.item_dims
+    counts, together, listed = counters.counts, counters.together, counters.listed
     n_listed, commonest = 0, 0
     for e in range(begin, end):
         for i in range(clause_starts[entries[e]], clause_starts[entries[e] + 1]):
@@ -86,17 +91,10 @@ def sort_similar(  # noqa: PLR0912 - three passes over the same entries
 
 
 @kernel
-def best_cut(
-    entries: Ints,
-    begin: int,
-    end: int,
-    clause_starts: Longs,
-    item_dims: Ints,
-    sizes: Ints,
-    counts: Ints,
-    listed: Ints,
-) -> int:
+def best_cut(entries: Ints, begin: int, end: int, material: Material, counters: Counters) -> int:
     """How many of the sorted entries to slice together; 0 where records are better."""
+    clause_starts, item_dims, sizes = material.clauses.starts, material.item_dims, material.sizes
+    counts, listed = counters.counts, counters.listed
     n_listed, n_best, best = 0, 0, np.inf
     record_bytes, cell_bytes, n_rows, large_bytes = 0.0, 0.0, 0.0, 0.0
     most = min(MOST_CLAUSES, end - begin)
@@ -132,16 +130,11 @@ def best_cut(
 
 @kernel
 def columns_of(
-    entries: Ints,
-    begin: int,
-    n: int,
-    clause_starts: Longs,
-    items: Ints,
-    item_dims: Ints,
-    counts: Ints,
-    listed: Ints,
+    entries: Ints, begin: int, n: int, material: Material, counters: Counters
 ) -> tuple[int, Longs, Ints, Ints]:
     """The dimensions asked about, commonest first into `listed`; for each, who asks and what."""
+    clause_starts, items = material.clauses.starts, material.clauses.items
+    item_dims, counts, listed = material.item_dims, counters.counts, counters.listed
     n_columns, n_asked = 0, 0
     for e in range(begin, begin + n):
         for i in range(clause_starts[entries[e]], clause_starts[entries[e] + 1]):
@@ -149,17 +142,13 @@ def columns_of(
             if counts[dim] == 0:
                 listed[n_columns] = dim
                 n_columns += 1
-            counts[dim] += 1
+            counts[dim] -= 1  # below zero: so the commonest come first
             n_asked += 1
     for j in range(1, n_columns):
-        dim, at = listed[j], j
-        while at > 0 and counts[listed[at - 1]] < counts[dim]:
-            listed[at] = listed[at - 1]
-            at -= 1
-        listed[at] = dim
+        put_in_order(listed[j], listed, 0, j, counts)
     starts = np.zeros(n_columns + 1, np.int64)
     for j in range(n_columns):
-        starts[j + 1] = starts[j] + counts[listed[j]]
+        starts[j + 1] = starts[j] - counts[listed[j]]
         counts[listed[j]] = starts[j]
     bits, asked = np.empty(n_asked, np.int32), np.empty(n_asked, np.int32)
     for bit in range(n):
@@ -182,23 +171,17 @@ def write_column(  # noqa: C901, PLR0912 - layout in the order in which it lies 
     n: int,
     bits: Ints,
     asked: Ints,
-    first: int,
-    size: int,
-    on_missing: Bools,
-    every: Bools,
-    span_starts: Ints,
-    span_lo: Ints,
-    span_hi: Ints,
+    dim: int,
+    material: Material,
     rows: U64,
 ) -> tuple[int, int, bool]:
     """Write one column at `at`; where it ends (0 beyond the limit), its rows' place, every row."""
+    every, size = material.predicates.every, material.sizes[dim]
     width = (n + 63) // 64
     large = size > LARGEST_DOMAIN
     n_cells = 2 if large else size + 1
-    _fill_rows(
-        rows, width, n, n_cells, large, bits, asked, first, on_missing,
-        span_starts, span_lo, span_hi,
-    )  # fmt: skip
+    first = material.space_starts[dim]
+    _fill_rows(rows, width, n, n_cells, large, bits, asked, first, material.predicates)
     to_rows = (n_cells + 7) // 8
     has_every = False
     for j in range(len(asked)):
@@ -245,10 +228,7 @@ def _fill_rows(
     bits: Ints,
     asked: Ints,
     first: int,
-    on_missing: Bools,
-    span_starts: Ints,
-    span_lo: Ints,
-    span_hi: Ints,
+    predicates: Predicates,
 ) -> None:
     """One row per cell: who is content with it, among the n clauses of the chunk."""
     for cell in range(n_cells):
@@ -259,12 +239,11 @@ def _fill_rows(
     for j in range(len(asked)):
         p, y = asked[j], bits[j] // 64
         others = ~(np.uint64(1) << np.uint64(bits[j] % 64))
-        if not on_missing[p]:
+        if not predicates.on_missing[p]:
             rows[y] &= others
         if large:
             continue
-        begin, end = span_starts[p], span_starts[p + 1]
-        for gap in range(end - begin + 1):
-            lo, hi = refused_span(gap, begin, end, first + 1, first + n_cells, span_lo, span_hi)
+        for gap in range(predicates.span_starts[p + 1] - predicates.span_starts[p] + 1):
+            lo, hi = refused_span(gap, p, predicates, first + 1, first + n_cells)
             for cell in range(lo - first, hi - first):
                 rows[cell * width + y] &= others

@@ -9,12 +9,9 @@ so that bit `dim_bits + byte` of the word is the answer. Few dimensions leave ro
 positions. A dimension with more spaces than positions is wide. If it is not too wide, it has
 further bytes, its pages: the first byte then has one position for "on another page", and a
 predicate has a word for each page that it does not accept as a whole. Beyond that, positions wrap
-around, the mask only filters, and exact words in the tail of the record decide:
-
-    wide : 26 | holds on missing : 1 | every : 1 | refuses : 1 | last : 1 | form : 2 | payload : 32
-
-which list accepted (or refused) cells, the spaces of a dimension numbered from 1. Wide dimensions
-have numbers of their own, by which an event keeps its cell there.
+around, the mask only filters, and exact words in the tail of the record decide, which list accepted
+(or refused) cells, the spaces of a dimension numbered from 1. Wide dimensions have numbers of their
+own, by which an event keeps its cell there.
 """
 
 from __future__ import annotations
@@ -24,22 +21,32 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from remuda.arrays import Bools, Ints, Longs, starts_of
-from remuda.encoding.table import ClauseTable
+from remuda.arrays import Bools, Ints, Longs, Ragged, starts_of
+from remuda.encoding.table import ClauseTable, Predicates
 from remuda.jit import inlined, kernel
-
-U64 = NDArray[np.uint64]
+from remuda.matchers.auto.layout import (
+    EXACT_EVERY,
+    EXACT_FORM,
+    EXACT_ON_MISSING,
+    EXACT_PAYLOAD,
+    EXACT_REFUSES,
+    EXACT_WIDE,
+    ONE,
+    SPAN_FIRST,
+    SPAN_N,
+    SPILLED_HI,
+    SPILLED_LO,
+    TWO,
+    U64,
+    get,
+    put,
+)
+from remuda.matchers.kernels.search import first_at_least
 
 _MOST_BYTES = 1 << 24
-DIM = np.uint64((1 << 26) - 1)  # of any word but a mask: a dimension, a byte, a wide number
-ON_MISSING = np.uint64(1 << 26)
-EVERY = np.uint64(1 << 27)
-REFUSES = np.uint64(1 << 28)
-LAST = np.uint64(1 << 29)
-FORM_SHIFT = np.uint64(30)
-SPAN = 0  # payload: first cell : 16 | how many : 16
+SPAN = 0  # payload: the first cell, and how many
 CELLS = 1  # payload: how many; the cells follow, 16 bits each
-SPANS = 2  # payload: how many; the next word says where in the arena they lie, as lo : 32 | hi : 32
+SPANS = 2  # payload: how many; the next word says where in the arena they lie
 _LARGEST_CELL = (1 << 16) - 1
 _MOST_CELLS = 64  # longer lists are written once per predicate, not once per record
 _MOST_PAGES = 3  # beside the first: more words than an exact one takes are no gain
@@ -74,6 +81,20 @@ class Words(NamedTuple):
     spilled: U64  # long lists of spans; the beginning of the arena
 
 
+class Material(NamedTuple):
+    """What records and slices are made of."""
+
+    clauses: Ragged  # what is left to verify of each
+    item_dims: Ints
+    lengths: Longs  # of each clause's record
+    signatures: U64
+    words: Words
+    predicates: Predicates
+    selective: Bools
+    space_starts: Ints
+    sizes: Ints  # the present spaces of each dimension
+
+
 def bytes_of(space_starts: Ints) -> Bytes:
     """The fewest bits that name all bytes, where more bits make for more bytes."""
     sizes, n_dims = np.diff(space_starts) - 1, len(space_starts) - 1
@@ -102,42 +123,37 @@ def words_of(table: ClauseTable) -> Words:
     n = len(predicates.dim)
     mask_starts, masks = np.zeros(n + 1, np.int64), np.empty(most[-1], np.uint64)
     n_tail, n_spilled = np.zeros(n, np.int64), np.zeros(n, np.int64)
-    _write_masks(
-        table.space_starts, *predicates, layout.dim_bits, layout.n_pages, layout.first_page,
-        mask_starts, masks, n_tail, n_spilled,
-    )  # fmt: skip
+    _write_masks(table.space_starts, predicates, layout, mask_starts, masks, n_tail, n_spilled)
     tail_starts, spill_starts = starts_of(n_tail), starts_of(n_spilled)
     tails = np.zeros(tail_starts[-1], np.uint64)
     spilled = np.zeros(spill_starts[-1], np.uint64)
     _write_tails(
-        table.space_starts, layout.wide, *predicates, tail_starts, spill_starts, tails, spilled
+        table.space_starts, layout.wide, predicates, tail_starts, spill_starts, tails, spilled
     )
     return Words(layout, mask_starts, masks, tail_starts, tails, spilled)
 
 
 @kernel
-def refused_span(
-    j: int, begin: int, end: int, low: int, high: int, span_lo: Ints, span_hi: Ints
-) -> tuple[int, int]:
-    """The gap before span `begin + j`, within `low` to `high`; empty where there is none."""
-    lo = low if j == 0 else span_hi[begin + j - 1]
-    hi = high if begin + j == end else span_lo[begin + j]
+def refused_span(j: int, p: int, predicates: Predicates, low: int, high: int) -> tuple[int, int]:
+    """The gap before span j of a predicate, in `low` to `high`; empty where there is none."""
+    begin, end = predicates.span_starts[p], predicates.span_starts[p + 1]
+    lo = low if j == 0 else predicates.span_hi[begin + j - 1]
+    hi = high if begin + j == end else predicates.span_lo[begin + j]
     return lo, hi
 
 
 @kernel
-def _shape(
-    begin: int, end: int, low: int, high: int, span_lo: Ints, span_hi: Ints
-) -> tuple[int, bool, int, int]:
+def _shape(p: int, predicates: Predicates, low: int, high: int) -> tuple[int, bool, int, int]:
     """Form, whether it lists what is refused, how many spans, how many cells."""
+    begin, end = predicates.span_starts[p], predicates.span_starts[p + 1]
     n_refused, refused_cells, accepted_cells = 0, 0, 0
     for j in range(end - begin + 1):
-        lo, hi = refused_span(j, begin, end, low, high, span_lo, span_hi)
+        lo, hi = refused_span(j, p, predicates, low, high)
         if lo < hi:
             n_refused += 1
             refused_cells += hi - lo
     for i in range(begin, end):
-        accepted_cells += span_hi[i] - span_lo[i]
+        accepted_cells += predicates.span_hi[i] - predicates.span_lo[i]
     refuses = n_refused < end - begin
     n_spans = n_refused if refuses else end - begin
     n_cells = refused_cells if refuses else accepted_cells
@@ -152,48 +168,38 @@ def _shape(
 @kernel
 def _write_masks(
     space_starts: Ints,
-    dims: Ints,
-    on_missing: Bools,
-    every: Bools,
-    span_starts: Ints,
-    span_lo: Ints,
-    span_hi: Ints,
-    dim_bits: int,
-    n_pages: Ints,
-    first_page: Ints,
+    predicates: Predicates,
+    layout: Bytes,
     starts: Longs,
     masks: U64,
     n_tail: Longs,
     n_spilled: Longs,
 ) -> None:
     """Where each predicate's masks start, the masks, the lengths of tails and of spilled lists."""
-    n_positions, shift = 63 - dim_bits, np.uint64(dim_bits)
+    n_positions, shift = 63 - layout.dim_bits, np.uint64(layout.dim_bits)
+    span_lo, span_hi = predicates.span_lo, predicates.span_hi
     w = np.int64(0)
-    for p in range(len(dims)):
-        dim = dims[p]
+    for p in range(len(predicates.dim)):
+        dim = predicates.dim[p]
         low, high = space_starts[dim] + 1, space_starts[dim + 1]
-        begin, end = span_starts[p], span_starts[p + 1]
-        if n_pages[dim]:
-            w = _write_pages(
-                masks, w, dim, low - 1, high, on_missing[p], every[p], begin, end, span_lo,
-                span_hi, shift, n_positions, n_pages[dim], first_page[dim],
-            )  # fmt: skip
+        if layout.n_pages[dim]:
+            w = _write_pages(masks, w, p, predicates, low - 1, high, layout)
             starts[p + 1] = w
             continue
         positions, n_accepted = np.uint64(0), 0
-        for i in range(begin, end):
+        for i in range(predicates.span_starts[p], predicates.span_starts[p + 1]):
             n_accepted += span_hi[i] - span_lo[i]
             for cell in range(span_lo[i] - low, min(span_hi[i], span_lo[i] + n_positions) - low):
-                positions |= np.uint64(2) << np.uint64(cell % n_positions)
+                positions |= TWO << np.uint64(cell % n_positions)
         worth = True
         if high - low > n_positions and 0 < n_accepted < high - low:
-            form, refuses, n_spans, n_cells = _shape(begin, end, low, high, span_lo, span_hi)
+            form, refuses, n_spans, n_cells = _shape(p, predicates, low, high)
             # a span is decided as fast as it is filtered, and few cells leave most positions free
             worth = form != SPAN and not refuses and 2 * n_accepted <= n_positions
             n_tail[p] = 1 + ((n_cells + 3) // 4 if form == CELLS else 1 if form == SPANS else 0)
             n_spilled[p] = n_spans if form == SPANS else 0
         if worth:
-            positions |= np.uint64(on_missing[p])
+            positions |= np.uint64(predicates.on_missing[p])
             masks[w] = positions << shift | np.uint64(dim)
             w += 1
         starts[p + 1] = w
@@ -201,40 +207,30 @@ def _write_masks(
 
 @kernel
 def _write_pages(
-    masks: U64,
-    w: int,
-    dim: int,
-    missing: int,
-    high: int,
-    on_missing: bool,
-    every: bool,
-    begin: int,
-    end: int,
-    span_lo: Ints,
-    span_hi: Ints,
-    shift: np.uint64,
-    n_positions: int,
-    n_pages: int,
-    first_page: int,
+    masks: U64, w: int, p: int, predicates: Predicates, missing: int, high: int, layout: Bytes
 ) -> int:
     """Write the words of a predicate on a dimension with pages; where they end.
 
     Page 0 has the cells below n_positions, each at the position of its own number.
     """
+    dim, on_missing = predicates.dim[p], predicates.on_missing[p]
+    n_pages, first_page = layout.n_pages[dim], layout.first_page[dim]
+    n_positions, shift = 63 - layout.dim_bits, np.uint64(layout.dim_bits)
     pages, whole = np.zeros(n_pages + 1, np.uint64), np.zeros(n_pages + 1, np.uint64)
     for cell in range(1, high - missing):
         page = cell // n_positions
-        whole[page] |= np.uint64(1) << np.uint64(cell % n_positions + (page > 0))
-    for i in range(begin, end):
-        for cell in range(span_lo[i] - missing, span_hi[i] - missing):
+        whole[page] |= ONE << np.uint64(cell % n_positions + (page > 0))
+    for i in range(predicates.span_starts[p], predicates.span_starts[p + 1]):
+        for cell in range(predicates.span_lo[i] - missing, predicates.span_hi[i] - missing):
             page = cell // n_positions
-            pages[page] |= np.uint64(1) << np.uint64(cell % n_positions + (page > 0))
+            pages[page] |= ONE << np.uint64(cell % n_positions + (page > 0))
     n_others, other = 0, 0
     for page in range(1, n_pages + 1):
         if pages[page]:
             n_others += 1
             other = page
-    if n_others == 1 and pages[0] == np.uint64(0) and not on_missing and not every:
+    alone = n_others == 1 and pages[0] == np.uint64(0)
+    if alone and not on_missing and not predicates.every[p]:
         masks[w] = pages[other] << shift | np.uint64(first_page + other - 1)
         return w + 1
     elsewhere = np.uint64(n_others > 0) << np.uint64(n_positions)
@@ -242,7 +238,7 @@ def _write_pages(
     w += 1
     for page in range(1, n_pages + 1):
         if n_others and pages[page] != whole[page]:
-            masks[w] = (pages[page] | np.uint64(1)) << shift | np.uint64(first_page + page - 1)
+            masks[w] = (pages[page] | ONE) << shift | np.uint64(first_page + page - 1)
             w += 1
     return w
 
@@ -251,50 +247,43 @@ def _write_pages(
 def _write_tails(
     space_starts: Ints,
     wide: Ints,
-    dims: Ints,
-    on_missing: Bools,
-    every: Bools,
-    span_starts: Ints,
-    span_lo: Ints,
-    span_hi: Ints,
+    predicates: Predicates,
     tail_starts: Longs,
     spill_starts: Longs,
     tails: U64,
     spilled: U64,
 ) -> None:
-    for p in range(len(dims)):
-        w = tail_starts[p]
+    for p in range(len(predicates.dim)):
+        w, dim = tail_starts[p], predicates.dim[p]
         if w == tail_starts[p + 1]:
             continue
-        first = space_starts[dims[p]]
-        low, high = first + 1, space_starts[dims[p] + 1]
-        begin, end = span_starts[p], span_starts[p + 1]
-        form, refuses, n_spans, n_cells = _shape(begin, end, low, high, span_lo, span_hi)
-        payload = n_cells if form == CELLS else n_spans
+        first = space_starts[dim]
+        low, high = first + 1, space_starts[dim + 1]
+        begin, end = predicates.span_starts[p], predicates.span_starts[p + 1]
+        form, refuses, n_spans, n_cells = _shape(p, predicates, low, high)
+        payload = put(n_cells if form == CELLS else n_spans, EXACT_PAYLOAD)
         n = 0
         for j in range(end - begin + (1 if refuses else 0)):
             if refuses:
-                lo, hi = refused_span(j, begin, end, low, high, span_lo, span_hi)
+                lo, hi = refused_span(j, p, predicates, low, high)
             else:
-                lo, hi = span_lo[begin + j], span_hi[begin + j]
+                lo, hi = predicates.span_lo[begin + j], predicates.span_hi[begin + j]
             if lo >= hi:
                 continue
             lo, hi = lo - first, hi - first
             if form == SPAN:
-                payload = lo | (hi - lo) << 16
+                payload = put(lo, SPAN_FIRST) | put(hi - lo, SPAN_N)
             elif form == SPANS:
-                spilled[spill_starts[p] + n] = np.uint64(lo) | np.uint64(hi) << np.uint64(32)
+                spilled[spill_starts[p] + n] = put(lo, SPILLED_LO) | put(hi, SPILLED_HI)
                 n += 1
             else:
                 for cell in range(lo, hi):
                     tails[w + 1 + n // 4] |= np.uint64(cell) << np.uint64(16 * (n % 4))
                     n += 1
-        word = np.uint64(wide[dims[p]]) | np.uint64(form) << FORM_SHIFT
-        word |= np.uint64(payload) << np.uint64(32)
-        word |= ON_MISSING if on_missing[p] else np.uint64(0)
-        word |= EVERY if every[p] else np.uint64(0)
-        word |= REFUSES if refuses else np.uint64(0)
-        tails[w] = word
+        word = put(wide[dim], EXACT_WIDE) | put(form, EXACT_FORM) | payload
+        word |= put(predicates.on_missing[p], EXACT_ON_MISSING)
+        word |= put(predicates.every[p], EXACT_EVERY)
+        tails[w] = word | put(refuses, EXACT_REFUSES)
         if form == SPANS:
             tails[w + 1] = np.uint64(spill_starts[p])
 
@@ -302,10 +291,10 @@ def _write_tails(
 @inlined
 def next_exact(w: np.uint64, word: np.uint64) -> np.uint64:
     """Where the exact word after the one at `w` stands."""
-    form = (word >> FORM_SHIFT) & np.uint64(3)
+    form = get(word, EXACT_FORM)
     if form == np.uint64(CELLS):
-        return w + np.uint64(1) + (((word >> np.uint64(32)) + np.uint64(3)) >> np.uint64(2))
-    return w + np.uint64(1) + np.uint64(form == np.uint64(SPANS))
+        return w + ONE + ((get(word, EXACT_PAYLOAD) + np.uint64(3)) >> TWO)  # type: ignore[no-any-return]
+    return w + ONE + np.uint64(form == np.uint64(SPANS))
 
 
 @inlined
@@ -313,29 +302,23 @@ def accepts_cell(
     arena: U64, quarters: NDArray[np.uint16], w: np.uint64, word: np.uint64, cell: np.uint64
 ) -> bool:
     """Whether the exact word at `w` accepts the cell."""
-    form, payload = (word >> FORM_SHIFT) & np.uint64(3), word >> np.uint64(32)
+    form, n = get(word, EXACT_FORM), get(word, EXACT_PAYLOAD)
     listed = False
     if form == np.uint64(SPAN):
-        lo = payload & np.uint64(0xFFFF)
-        listed = bool(lo <= cell < lo + (payload >> np.uint64(16)))
+        lo = get(word, SPAN_FIRST)
+        listed = bool(lo <= cell < lo + get(word, SPAN_N))
     elif form == np.uint64(CELLS):
-        at = (w + np.uint64(1)) << np.uint64(2)
-        for i in range(payload):
+        at = (w + ONE) * np.uint64(4)
+        for i in range(n):
             listed |= np.uint64(quarters[at + np.uint64(i)]) == cell
     else:
-        listed = in_spans(arena, arena[w + np.uint64(1)], payload, cell)
-    return bool(listed != ((word & REFUSES) != np.uint64(0)))
+        listed = _in_spans(arena, arena[w + ONE], n, cell)
+    return bool(listed != (get(word, EXACT_REFUSES) != np.uint64(0)))
 
 
 @kernel
-def in_spans(arena: U64, begin: np.uint64, n: np.uint64, cell: np.uint64) -> bool:
+def _in_spans(arena: U64, begin: np.uint64, n: np.uint64, cell: np.uint64) -> bool:
     """Whether one of n spilled spans has the cell."""
-    end = begin + n
-    last = end
-    while begin < end:  # the first span that ends beyond the cell
-        middle = (begin + end) >> np.uint64(1)
-        if arena[middle] >> np.uint64(32) <= cell:
-            begin = middle + np.uint64(1)
-        else:
-            end = middle
-    return bool(begin < last and (arena[begin] & np.uint64(0xFFFFFFFF)) <= cell)
+    first, end = np.int64(begin), np.int64(begin + n)
+    at = first_at_least(arena, first, end, put(cell + ONE, SPILLED_HI))  # the first to end beyond
+    return bool(at < end and get(arena[at], SPILLED_LO) <= cell)

@@ -38,7 +38,7 @@ from remuda.matchers.betree.pools import (
 from remuda.matchers.betree.records import SEVERAL, discarded, lay_points, sign
 from remuda.matchers.kernels.bits import prefetch
 from remuda.matchers.kernels.output import grown
-from remuda.matchers.kernels.truth import lay_out, take_away
+from remuda.matchers.kernels.truth import Event, lay_out, no_event, take_away
 
 WALKED = 4  # p_nodes that are walked in the time it takes to look one up
 AHEAD = 8  # records that are on their way while one is checked
@@ -62,29 +62,29 @@ def match(
     n_events = len(event_starts) - 1
     starts = np.zeros(n_events + 1, np.int64)
     rows, stack, left = np.empty(1024, np.int32), np.empty(1024, np.int32), np.empty(1024, np.int32)
-    first, last = np.zeros(n_dims, np.int64), np.zeros(n_dims, np.int64)
+    laid_out = no_event(spaces, n_dims)
     point, attrs = np.zeros(n_dims, np.int32), np.empty(n_dims, np.int32)
     signature = np.zeros(2, np.int32)
     n_candidates = 0
     for event in range(n_events):
         begin, end = event_starts[event], event_starts[event + 1]
-        lay_out(spaces, begin, end, dim_of_space, first, last)
+        lay_out(laid_out, begin, end, dim_of_space)
         n_attrs = lay_points(spaces, begin, end, dim_of_space, point, attrs)
         signature[:] = 0
         for attr in attrs[:n_attrs]:
             sign(signature, attr)
             presence[attr] += 1
         stack, left, n_left, n_met = _match_be_tree(
-            attrs[:n_attrs], point, spaces, first, last, ~signature[0], ~signature[1],
+            attrs[:n_attrs], point, laid_out, ~signature[0], ~signature[1],
             expressions, c_nodes, p_nodes, p_heads, feedback, stack, left,
         )  # fmt: skip
         n_candidates += n_met
         rows = grown(rows, starts[event] + n_left)
         starts[event + 1] = _check_sub(
-            left, n_left, point, spaces, first, last, words, expressions, feedback,
+            left, n_left, point, laid_out, words, expressions, feedback,
             rows, starts[event],
         )  # fmt: skip
-        take_away(spaces, begin, end, dim_of_space, first, last)
+        take_away(laid_out, begin, end, dim_of_space)
         for attr in attrs[:n_attrs]:
             point[attr] = 0
     presence[n_dims] += n_events
@@ -95,9 +95,7 @@ def match(
 def _match_be_tree(
     attrs: Ints,
     point: Ints,
-    spaces: Ints,
-    first: Longs,
-    last: Longs,
+    event: Event,
     absent: int,
     absent_too: int,
     expressions: Ints,
@@ -135,37 +133,31 @@ def _match_be_tree(
                 p = search_p_dir(c, attr, p_nodes, p_heads)
                 if p != NONE:
                     stack[n_stack] = p_nodes[p, P_CHILD]
-                    n_stack += _is_enclosed(
-                        p_nodes[p, P_CHILD], attr, c_nodes, point, spaces, first, last
-                    )
+                    n_stack += _is_enclosed(p_nodes[p, P_CHILD], attr, c_nodes, point, event)
         else:
             p = c_nodes[c, P_FIRST]
             while p != NONE:
                 attr = p_nodes[p, P_ATTR]
                 if point[attr] != 0:
                     stack[n_stack] = p_nodes[p, P_CHILD]
-                    n_stack += _is_enclosed(
-                        p_nodes[p, P_CHILD], attr, c_nodes, point, spaces, first, last
-                    )
+                    n_stack += _is_enclosed(p_nodes[p, P_CHILD], attr, c_nodes, point, event)
                 p = p_nodes[p, P_NEXT]
         for side in (LEFT, RIGHT):
             half = c_nodes[c, side]
             if half >= 0:
                 stack[n_stack] = half
-                n_stack += _is_enclosed(half, c_nodes[c, ATTR], c_nodes, point, spaces, first, last)
+                n_stack += _is_enclosed(half, c_nodes[c, ATTR], c_nodes, point, event)
     return stack, left, n_left, n_met
 
 
 @kernel
-def _is_enclosed(
-    c: int, attr: int, c_nodes: Ints, point: Ints, spaces: Ints, first: Longs, last: Longs
-) -> bool:
+def _is_enclosed(c: int, attr: int, c_nodes: Ints, point: Ints, event: Event) -> bool:
     """Whether the bucket has a space of the event."""
     space = point[attr]
     if space != SEVERAL:
         return c_nodes[c, MIN] <= space < c_nodes[c, MAX]  # type: ignore[no-any-return]
-    for i in range(first[attr], last[attr]):
-        if c_nodes[c, MIN] <= spaces[i] < c_nodes[c, MAX]:
+    for i in range(event.first[attr], event.last[attr]):
+        if c_nodes[c, MIN] <= event.spaces[i] < c_nodes[c, MAX]:
             return True
     return False
 
@@ -175,9 +167,7 @@ def _check_sub(
     left: Ints,
     n_left: int,
     point: Ints,
-    spaces: Ints,
-    first: Longs,
-    last: Longs,
+    event: Event,
     words: Ints,
     expressions: Ints,
     feedback: Longs,
@@ -190,7 +180,7 @@ def _check_sub(
             prefetch(words, np.uint64(expressions[left[i + AHEAD], RECORD]))
         e = left[i]
         begin, end = record_of(expressions, e)
-        in_vain = discarded(words, begin, end, point, spaces, first, last)
+        in_vain = discarded(words, begin, end, point, event)
         if in_vain == 0:
             rows[n] = expressions[e, ROW]
             n += 1

@@ -14,6 +14,8 @@ import numpy as np
 from remuda.arrays import Bools, Floats, Ints, Longs
 from remuda.encoding.table import ClauseTable
 from remuda.jit import kernel
+from remuda.matchers.kernels.search import first_at_least
+from remuda.matchers.kernels.truth import Event
 
 HEAD, LO, HI, TAIL = range(4)
 ON_MISSING, EVERY, BITS, GAPS, DIM_SHIFT = 1, 2, 4, 8, 4
@@ -154,9 +156,7 @@ def lay_points(
 
 
 @kernel
-def discarded(
-    words: Ints, begin: int, end: int, point: Ints, spaces: Ints, first: Longs, last: Longs
-) -> int:
+def discarded(words: Ints, begin: int, end: int, point: Ints, event: Event) -> int:
     """How many predicates of a record were evaluated until one failed; 0 where all hold.
 
     In `point`, 0 (a space that no event has) stands for a missing dimension.
@@ -172,7 +172,7 @@ def discarded(
         elif space != SEVERAL:
             if not _accepts(words, i, space):
                 return n
-        elif not _accepts_several(words, i, spaces, first[dim], last[dim]):
+        elif not _accepts_several(words, i, event.spaces, event.first[dim], event.last[dim]):
             return n
         i += n_words(words, i)
     return 0
@@ -193,15 +193,9 @@ def _accepts(words: Ints, i: int, space: int) -> bool:
 
 @kernel
 def _in_gap(words: Ints, i: int, n_gaps: int, space: int) -> bool:
-    """Whether one of the gaps, which ascend from `i`, has the space."""
-    begin, end = 0, n_gaps
-    while begin < end:
-        middle = (begin + end) // 2
-        if words[i + 2 * middle + 1] <= space:
-            begin = middle + 1
-        else:
-            end = middle
-    return begin < n_gaps and words[i + 2 * begin] <= space
+    """Whether one of the gaps has the space: from `i` on stand their beginnings and ends."""
+    at = first_at_least(words, i, i + 2 * n_gaps, space + 1)
+    return bool((at - i) & 1)  # the next to come is an end
 
 
 @kernel

@@ -9,6 +9,7 @@ import numpy as np
 from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, frozen
 from remuda.encoding.table import ClauseTable, EventBatch, Predicates
 from remuda.jit import kernel
+from remuda.matchers.kernels.search import put
 
 _NEXT_OPERATOR = 2.0**44  # more than any sum of weights
 
@@ -60,11 +61,6 @@ def most_selective_first(clauses: Ragged, ranks: Floats) -> Ragged:
 def _sorted(starts: Longs, items: Ints, ranks: Floats) -> Ints:
     result = items.copy()
     for clause in range(len(starts) - 1):
-        begin = starts[clause]
-        for i in range(begin + 1, starts[clause + 1]):
-            item, at = result[i], i
-            while at > begin and ranks[result[at - 1]] > ranks[item]:
-                result[at] = result[at - 1]
-                at -= 1
-            result[at] = item
+        for i in range(starts[clause], starts[clause + 1]):
+            put(items[i], result, starts[clause], i, ranks)
     return result

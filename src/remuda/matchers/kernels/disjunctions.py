@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from remuda.arrays import Ints, Ragged, take_rows
-from remuda.encoding.table import ClauseTable, CnfTable
+from remuda.arrays import Ints, Longs, Ragged, take_rows
+from remuda.encoding.table import ClauseTable, CnfTable, Predicates
+from remuda.jit import kernel
 from remuda.matchers.kernels.postings import n_per_row, never_true
+from remuda.matchers.kernels.truth import Event, holds
 
 
 class FlatRows(NamedTuple):
@@ -51,3 +53,53 @@ def satisfiable_rows(cnf: CnfTable) -> Ints:
     n_possible = n_per_row(~never_true(cnf.table.predicates)[clauses.items], clauses.starts)
     n_dead = n_per_row(n_possible[cnf.rows.items] == 0, cnf.rows.starts)
     return np.flatnonzero(n_dead == 0).astype(np.int32)
+
+
+@kernel
+def all_hold(row: int, rows: Ragged, clauses: Ragged, predicates: Predicates, event: Event) -> bool:
+    """Whether each disjunction of the row has a predicate that holds."""
+    for j in range(rows.starts[row], rows.starts[row + 1]):
+        clause, found = rows.items[j], False
+        for i in range(clauses.starts[clause], clauses.starts[clause + 1]):
+            if holds(clauses.items[i], predicates, event):
+                found = True
+                break
+        if not found:
+            return False
+    return True
+
+
+def once_per_list(lists: Ragged, origins: Ints, sizes: Ints) -> tuple[Ragged, Ints]:
+    """Lists in which a row occurs once: its further entries go to further lists of the key."""
+    longest = int(np.bincount(lists.items >> 2).max(initial=0))
+    entries, origins = _spread(*lists, origins, sizes, longest)
+    return Ragged(lists.starts, entries), origins
+
+
+@kernel
+def _spread(
+    starts: Longs, entries: Ints, origins: Ints, sizes: Ints, longest: int
+) -> tuple[Ints, Ints]:
+    spread, spread_origins = np.empty_like(entries), np.empty_like(origins)
+    counts = np.zeros(longest + 1, np.int64)
+    for key in range(len(starts) - 1):
+        begin = starts[key]
+        while begin < starts[key + 1]:  # one K-partition after the other
+            end, n_lists, rank = begin, 0, 0
+            while end < starts[key + 1] and sizes[entries[end] >> 2] == sizes[entries[begin] >> 2]:
+                again = end > begin and entries[end] >> 2 == entries[end - 1] >> 2
+                rank = rank + 1 if again else 0
+                counts[rank + 1] += 1
+                n_lists = max(n_lists, rank + 1)
+                end += 1
+            for rank in range(n_lists):
+                counts[rank + 1] += counts[rank]
+            for i in range(begin, end):
+                again = i > begin and entries[i] >> 2 == entries[i - 1] >> 2
+                rank = rank + 1 if again else 0
+                spread[begin + counts[rank]] = entries[i]
+                spread_origins[begin + counts[rank]] = origins[i]
+                counts[rank] += 1
+            counts[: n_lists + 1] = 0
+            begin = end
+    return spread, spread_origins

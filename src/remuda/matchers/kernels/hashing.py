@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from remuda.arrays import Ints, Longs, frozen
 from remuda.jit import kernel
@@ -15,6 +14,13 @@ from remuda.matchers.kernels.growth import thawed
 NO_KEY = -1
 _QUARTER, _HALF, _LOW_HALF = np.uint64(16), np.uint64(32), np.uint64(0xFFFFFFFF)
 _FACTORS = np.uint64(0x9E3779B1), np.uint64(0x85EBCA77), np.uint64(0xC2B2AE3D)
+
+
+class Hashed(NamedTuple):
+    """The value of the key at `keys[i]` is `values[i]`; NO_KEY is a free place."""
+
+    keys: Longs
+    values: Ints
 
 
 @dataclass(slots=True)
@@ -31,9 +37,9 @@ class HashTable:
         return cls(*_filled(keys, values, len(keys)), len(keys))
 
     @property
-    def arrays(self) -> tuple[NDArray[Any], ...]:
+    def arrays(self) -> Hashed:
         """What kernels read."""
-        return frozen((self.keys, self.values))
+        return frozen(Hashed(self.keys, self.values))
 
     @property
     def nbytes(self) -> int:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from sys import getsizeof
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from remuda.arrays import Ints, Longs, Ragged, frozen, starts_of
 from remuda.matchers.kernels.growth import Words, thawed
+
+
+class Listed(NamedTuple):
+    """The arrays of Lists."""
+
+    begins: Longs
+    ends: Longs
+    items: Ints
+    notes: Words
 
 
 @dataclass(slots=True)
@@ -38,9 +46,9 @@ class Lists:
         return cls(*parts, has_notes, n_items)
 
     @property
-    def arrays(self) -> tuple[NDArray[Any], ...]:
+    def arrays(self) -> Listed:
         """What kernels read."""
-        return frozen((self.begins, self.ends, self.items, self.notes))
+        return frozen(Listed(self.begins, self.ends, self.items, self.notes))
 
     @property
     def nbytes(self) -> int:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from remuda.arrays import Bools, Ints, Longs, Ragged
+from remuda.arrays import Ints, Ragged
 from remuda.encoding.table import ClauseTable, Predicates
 from remuda.jit import kernel
 from remuda.matchers.kernels.growth import Words
+from remuda.matchers.kernels.verify import Arrived
 
 
 def bits_of_dims(table: ClauseTable) -> Words:
@@ -24,23 +25,24 @@ def bits_of_dims(table: ClauseTable) -> Words:
 
 def needs_of(clauses: Ragged, predicates: Predicates, dim_bits: Words) -> Words:
     """The bits that each clause needs."""
-    return _needs(*clauses, predicates.dim, predicates.on_missing, dim_bits)  # type: ignore[no-any-return]
+    return _needs(clauses, predicates, dim_bits)  # type: ignore[no-any-return]
 
 
 @kernel
-def lacking(spaces: Ints, begin: int, end: int, dim_of_space: Ints, dim_bits: Words) -> np.uint64:
+def lacking(event: Arrived, dim_of_space: Ints, dim_bits: Words) -> np.uint64:
     """The bits that an event does not have."""
     has = np.uint64(0)
-    for i in range(begin, end):
-        has |= dim_bits[dim_of_space[spaces[i]]]
+    for i in range(event.begin, event.end):
+        has |= dim_bits[dim_of_space[event.spaces[i]]]
     return ~has
 
 
 @kernel
-def _needs(starts: Longs, items: Ints, dims: Ints, on_missing: Bools, dim_bits: Words) -> Words:
-    needs = np.zeros(len(starts) - 1, np.uint64)
-    for clause in range(len(starts) - 1):
-        for i in range(starts[clause], starts[clause + 1]):
-            if not on_missing[items[i]]:
-                needs[clause] |= dim_bits[dims[items[i]]]
+def _needs(clauses: Ragged, predicates: Predicates, dim_bits: Words) -> Words:
+    needs = np.zeros(len(clauses.starts) - 1, np.uint64)
+    for clause in range(len(needs)):
+        for i in range(clauses.starts[clause], clauses.starts[clause + 1]):
+            p = clauses.items[i]
+            if not predicates.on_missing[p]:
+                needs[clause] |= dim_bits[predicates.dim[p]]
     return needs

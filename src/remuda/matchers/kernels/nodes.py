@@ -18,9 +18,10 @@ from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of
 from remuda.encoding.table import Predicates
 from remuda.jit import kernel
 from remuda.matchers.kernels.bits import prefetch
-from remuda.matchers.kernels.growth import Words
-from remuda.matchers.kernels.hashing import hashed
+from remuda.matchers.kernels.hashing import NO_KEY, place
+from remuda.matchers.kernels.lists import Listed
 from remuda.matchers.kernels.output import grown
+from remuda.matchers.kernels.verify import Arrived
 
 ALWAYS = 0
 MOST_MET = 16  # lists by one space, beside its leaf's: "present", and blocks on every level
@@ -67,37 +68,33 @@ def lists_of(
 ) -> Ragged:
     """The lists that each predicate leads from; one more row, the last, has the list ALWAYS."""
     return Ragged(
-        *_find_lists(*predicates, predicates.n_accepted, is_narrow, *nodes, leaf_of, leaf_hi)
+        *_find_lists(predicates, predicates.n_accepted, is_narrow, nodes, leaf_of, leaf_hi)
     )
 
 
 def hung(slots: Ints, access: Ints, found: Ragged, n_lists: int) -> Ragged:
     """The slots in each list, given the access predicate of each slot and the lists of each."""
-    return Ragged(*_hang(slots, access, *found, n_lists))
+    return Ragged(*_hang(slots, access, found, n_lists))
 
 
 @kernel
 def _find_lists(
-    dims: Ints,
-    _on_missing: Bools,
-    _every: Bools,
-    span_starts: Ints,
-    span_lo: Ints,
-    span_hi: Ints,
+    predicates: Predicates,
     n_accepted: Longs,
     is_narrow: Bools,
-    space_starts: Ints,
-    block_starts: Ints,
+    nodes: Nodes,
     leaf_of: Ints,
     leaf_hi: Ints,
 ) -> tuple[Longs, Ints]:
-    starts = np.zeros(len(dims) + 2, np.int64)
+    span_lo, span_hi = predicates.span_lo, predicates.span_hi
+    starts = np.zeros(len(predicates.dim) + 2, np.int64)
     lists = np.empty(1024, np.int32)
-    n, first_leaf = 0, block_starts[-1]
-    for p in range(len(dims)):
-        missing = space_starts[dims[p]]
-        n_present = space_starts[dims[p] + 1] - missing - 1
-        begin, end = span_starts[p], span_starts[p + 1]
+    n, first_leaf = 0, nodes.block_starts[-1]
+    for p in range(len(predicates.dim)):
+        dim = predicates.dim[p]
+        missing = nodes.space_starts[dim]
+        n_present = nodes.space_starts[dim + 1] - missing - 1
+        begin, end = predicates.span_starts[p], predicates.span_starts[p + 1]
         # no predicate has more leaves than spaces, or more blocks than this
         lists = grown(lists, n + min(n_accepted[p], 2 * _N_BLOCKS * (end - begin)) + 1)
         if is_narrow[p]:
@@ -111,7 +108,7 @@ def _find_lists(
             lists[n] = first_leaf + leaf_of[missing]
             n += 1
         else:
-            level, base, beyond = _FINEST, block_starts[dims[p]], 0
+            level, base, beyond = _FINEST, nodes.block_starts[dim], 0
             while _N_BLOCKS << level < n_accepted[p]:
                 base += (n_present - 1 >> level) + 1
                 level += 2
@@ -128,19 +125,17 @@ def _find_lists(
 
 
 @kernel
-def _hang(
-    slots: Ints, access: Ints, list_starts: Longs, lists: Ints, n_lists: int
-) -> tuple[Longs, Ints]:
+def _hang(slots: Ints, access: Ints, found: Ragged, n_lists: int) -> tuple[Longs, Ints]:
     starts = np.zeros(n_lists + 2, np.int64)  # one too long: writing shifts it
     for predicate in access:
-        for i in range(list_starts[predicate], list_starts[predicate + 1]):
-            starts[lists[i] + 2] += 1
+        for i in range(found.starts[predicate], found.starts[predicate + 1]):
+            starts[found.items[i] + 2] += 1
     for i in range(2, len(starts)):
         starts[i] += starts[i - 1]
     items = np.empty(starts[-1], np.int32)
     for k in range(len(slots)):
-        for i in range(list_starts[access[k]], list_starts[access[k] + 1]):
-            at = lists[i] + 1
+        for i in range(found.starts[access[k]], found.starts[access[k] + 1]):
+            at = found.items[i] + 1
             items[starts[at]] = slots[k]
             starts[at] += 1
     return starts[:-1], items
@@ -148,23 +143,16 @@ def _hang(
 
 @kernel
 def meet(
-    spaces: Ints,
-    begin: int,
-    end: int,
-    dim_of_space: Ints,
-    space_starts: Ints,
-    block_starts: Ints,
-    leaf_of: Ints,
-    leaves: Ints,
-    others: Ints,
+    event: Arrived, dim_of_space: Ints, nodes: Nodes, leaf_of: Ints, leaves: Ints, others: Ints
 ) -> tuple[int, int]:
     """Note the lists that an event meets, each once; return how many are of leaves, and others."""
-    first_leaf = block_starts[-1]
+    first_leaf = nodes.block_starts[-1]
     others[0] = ALWAYS
     n_leaves, n_others, before = 0, 1, -1
-    for i in range(begin, end):
-        space, dim = spaces[i], dim_of_space[spaces[i]]
-        missing = space_starts[dim]
+    for i in range(event.begin, event.end):
+        space = event.spaces[i]
+        dim = dim_of_space[space]
+        missing = nodes.space_starts[dim]
         is_first = before < missing
         if is_first:
             others[n_others] = first_leaf + leaf_of[missing]
@@ -172,13 +160,13 @@ def meet(
         if is_first or leaf_of[space] != leaf_of[before]:
             leaves[n_leaves] = first_leaf + leaf_of[space]
             n_leaves += 1
-        level, base = _FINEST, block_starts[dim]
-        while base < block_starts[dim + 1]:
+        level, base = _FINEST, nodes.block_starts[dim]
+        while base < nodes.block_starts[dim + 1]:
             block = space - missing - 1 >> level
             if is_first or block != before - missing - 1 >> level:
                 others[n_others] = base + block
                 n_others += 1
-            base += (space_starts[dim + 1] - missing - 2 >> level) + 1
+            base += (nodes.space_starts[dim + 1] - missing - 2 >> level) + 1
             level += 2
         before = space
     return n_leaves, n_others
@@ -186,12 +174,9 @@ def meet(
 
 @kernel
 def gather(
-    lists: Ints,
+    which: Ints,
     n_lists: int,
-    begins: Longs,
-    ends: Longs,
-    slots: Ints,
-    needs: Words,
+    lists: Listed,
     lacks: np.uint64,
     starts: Longs,
     queue: Ints,
@@ -199,20 +184,21 @@ def gather(
 ) -> tuple[Ints, np.uint64, np.int64]:
     """Add the candidates of some lists to a queue of n, but for those that need what is lacking.
 
-    Lists lie far apart, and so do clauses: what will be read is asked for in advance.
+    Lists lie far apart, and so do clauses: what will be read is asked for in advance. The notes
+    beside slots are what their clauses need; `starts` has where their predicates lie.
     """
     for k in range(n_lists):
-        prefetch(slots, np.uint64(begins[lists[k]]))
-        prefetch(needs, np.uint64(begins[lists[k]]))
+        prefetch(lists.items, np.uint64(lists.begins[which[k]]))
+        prefetch(lists.notes, np.uint64(lists.begins[which[k]]))
     n_candidates = np.int64(0)
     for k in range(n_lists):
-        at, last = np.uint64(begins[lists[k]]), np.uint64(ends[lists[k]])
+        at, last = np.uint64(lists.begins[which[k]]), np.uint64(lists.ends[which[k]])
         n_candidates += np.int64(last - at)
         queue = grown(queue, np.int64(n + last - at))
         n_before = n
         for i in range(at, last):
-            queue[n] = slots[i]
-            n += np.uint64(needs[i] & lacks == 0)
+            queue[n] = lists.items[i]
+            n += np.uint64(lists.notes[i] & lacks == 0)
         for i in range(n_before, n):
             prefetch(starts, np.uint64(queue[i]))
     return queue, n, n_candidates
@@ -224,14 +210,10 @@ def each_once(rows: Ints, begin: int, end: int) -> int:
 
     Several values on one dimension may lead to a clause several times.
     """
-    n_places = 2 * (end - begin) + 1
-    table = np.full(n_places, -1, np.int32)
-    n = begin
+    seen, n = np.full(2 * (end - begin) + 1, NO_KEY, np.int64), begin
     for i in range(begin, end):
-        at = hashed(rows[i], n_places)
-        while table[at] >= 0 and table[at] != rows[i]:
-            at = (at + 1) % n_places
-        if table[at] < 0:
-            table[at] = rows[n] = rows[i]
+        at = place(seen, rows[i])
+        if seen[at] == NO_KEY:
+            seen[at] = rows[n] = rows[i]
             n += 1
     return n

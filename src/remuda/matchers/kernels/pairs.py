@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from remuda.arrays import Ints, Longs, starts_of
 from remuda.matchers.kernels.growth import Words
-from remuda.matchers.kernels.hashing import NO_KEY, HashTable
-from remuda.matchers.kernels.lists import Lists
+from remuda.matchers.kernels.hashing import NO_KEY, Hashed, HashTable
+from remuda.matchers.kernels.lists import Listed, Lists
 
 LEAF = 32  # a pair is its first leaf shifted by this, and its second
 
 _SECOND = (1 << LEAF) - 1
+
+
+class Paired(NamedTuple):
+    """The arrays of PairLists."""
+
+    numbers: Hashed
+    lists: Listed
 
 
 @dataclass(slots=True)
@@ -38,9 +44,9 @@ class PairLists:
         return cls(numbers, lists, len(begins))
 
     @property
-    def arrays(self) -> tuple[NDArray[Any], ...]:
+    def arrays(self) -> Paired:
         """What kernels read."""
-        return (*self.numbers.arrays, *self.lists.arrays)
+        return Paired(self.numbers.arrays, self.lists.arrays)
 
     @property
     def nbytes(self) -> int:

@@ -14,7 +14,8 @@ import numpy as np
 
 from remuda.arrays import Floats, Ints, Longs, Ragged, frozen
 from remuda.jit import kernel
-from remuda.matchers.kernels.postings import IN
+from remuda.matchers.kernels.postings import IN, EventKeys
+from remuda.matchers.kernels.search import first_at_least, put
 
 EOL = np.iinfo(np.int64).max  # the head of a list that has ended
 SLACK = 1 + 1e-9  # a bound is summed in another order than the score, and may round below it
@@ -35,6 +36,20 @@ class PostingLists(NamedTuple):
     run_sizes: Ints
     run_starts: Longs
     entries: Ints
+    bounds: Floats
+
+
+class CurrentLists(NamedTuple):
+    """The lists of one event in one K-index, as they are merged.
+
+    `heads` are sorted. List i stands at `entries[positions[i]]` and ends before `ends[i]`; it is
+    of the event's key `owners[i]`, and no entry in it scores more than `bounds[i]`, UB × w_S.
+    """
+
+    heads: Longs
+    positions: Longs
+    ends: Longs
+    owners: Ints
     bounds: Floats
 
 
@@ -72,33 +87,26 @@ def list_of(head: int) -> int:
 
 @kernel
 def begin_event(
-    n_keys: int,
-    n_groups: int,
-    key_runs: Ints,
-    keys: Ints,
-    groups: Ints,
-    shares: Ints,
-    sizes: Ints,
-    next_runs: Ints,
+    n_keys: int, n_groups: int, event: EventKeys, key_runs: Ints, next_runs: Ints
 ) -> int:
     """Add Z to the event's keys, a group by itself, and stand at the largest run of each key.
 
     The number of all their runs is returned.
     """
-    keys[n_keys], groups[n_keys], shares[n_keys] = len(key_runs) - 2, n_groups, 1
-    sizes[n_groups] = 1
+    event.keys[n_keys], event.groups[n_keys] = len(key_runs) - 2, n_groups
+    event.shares[n_keys], event.sizes[n_groups] = 1, 1
     n = 0
     for k in range(n_keys + 1):
-        next_runs[k] = key_runs[keys[k] + 1] - 1
-        n += key_runs[keys[k] + 1] - key_runs[keys[k]]
+        next_runs[k] = key_runs[event.keys[k] + 1] - 1
+        n += key_runs[event.keys[k] + 1] - key_runs[event.keys[k]]
     return n
 
 
 @kernel
-def room_for(n: int) -> tuple[Longs, Longs, Longs, Ints, Floats]:
-    """The heads, positions, ends, owners and bounds of n lists, or more."""
+def room_for_lists(n: int) -> CurrentLists:
+    """Room for n lists, or more."""
     n *= 2
-    return (
+    return CurrentLists(
         np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64),
         np.empty(n, np.int32), np.empty(n),
     )  # fmt: skip
@@ -108,37 +116,27 @@ def room_for(n: int) -> tuple[Longs, Longs, Longs, Ints, Floats]:
 def get_posting_lists(
     size: int,
     n_keys: int,
-    keys: Ints,
-    groups: Ints,
+    event: EventKeys,
     group_weights: Floats,
     next_runs: Ints,
-    key_runs: Ints,
-    run_sizes: Ints,
-    run_starts: Longs,
-    entries: Ints,
-    bounds: Floats,
-    heads: Longs,
-    positions: Longs,
-    ends: Longs,
-    owners: Ints,
-    list_bounds: Floats,
+    lists: PostingLists,
+    current: CurrentLists,
 ) -> int:
-    """Fetch the lists of the event's keys and of Z in one K-index, after those of larger size.
-
-    Of each list is noted its owner, the key of the event that it belongs to, and UB × w_S.
-    """
+    """Fetch the lists of the event's keys and of Z in one K-index, after those of larger size."""
     n = 0
     for k in range(n_keys + 1):
         run = next_runs[k]
-        while run >= key_runs[keys[k]] and run_sizes[run] >= size:
-            if run_sizes[run] == size:
-                positions[n], ends[n] = run_starts[run], run_starts[run + 1]
-                heads[n] = (np.int64(entries[positions[n]]) << _ENTRY) | n
-                owners[n], list_bounds[n] = k, bounds[run] * group_weights[groups[k]]
+        while run >= lists.key_runs[event.keys[k]] and lists.run_sizes[run] >= size:
+            if lists.run_sizes[run] == size:
+                position = lists.run_starts[run]
+                current.positions[n], current.ends[n] = position, lists.run_starts[run + 1]
+                current.owners[n] = k
+                current.bounds[n] = lists.bounds[run] * group_weights[event.groups[k]]
+                head = (np.int64(lists.entries[position]) << _ENTRY) | n
+                put(head, current.heads, 0, n, None)
                 n += 1
             run -= 1
         next_runs[k] = run
-    _sort_by_current_entries(heads, n)
     return n
 
 
@@ -148,11 +146,8 @@ def next_candidate(
     needed: int,
     worst: float,
     n: int,
-    heads: Longs,
-    positions: Longs,
-    ends: Longs,
+    current: CurrentLists,
     entries: Ints,
-    list_bounds: Floats,
     tally: Longs,
 ) -> int:
     """Skip the `n_at` first lists past their row, and on to the next that `needed` lists have.
@@ -160,15 +155,16 @@ def next_candidate(
     A row is passed over where the lists that may have it bound its score below `worst`. How many
     lists are at the new row is returned: they are the first ones. 0 is the end.
     """
+    heads = current.heads
     next_id = id_of(heads[0]) + 1
     while True:
         for at in range(n_at - 1, -1, -1):
-            _skip_to(next_id, at, heads, n, positions, ends, entries)
+            _skip_to(next_id, at, n, current, entries)
         if heads[needed - 1] == EOL:
             return 0
         pivot = id_of(heads[needed - 1])
         if worst > -np.inf:
-            bound, n_at = _bound_up_to(pivot, n, heads, list_bounds)
+            bound, n_at = _bound_up_to(pivot, n, current)
             if bound < worst:
                 tally[PRUNED] += 1
                 next_id = pivot + 1
@@ -195,35 +191,23 @@ def bound_of_partition(size: int, n: int, list_bounds: Floats, largest: Floats) 
 
 
 @kernel
-def _bound_up_to(row: int, n: int, heads: Longs, list_bounds: Floats) -> tuple[float, int]:
+def _bound_up_to(row: int, n: int, current: CurrentLists) -> tuple[float, int]:
     """The paper's first upper bound: the sum over the lists that have the row or may have it."""
     bound, at = 0.0, 0
-    while at < n and id_of(heads[at]) <= row:
-        bound += list_bounds[list_of(heads[at])]
+    while at < n and id_of(current.heads[at]) <= row:
+        bound += current.bounds[list_of(current.heads[at])]
         at += 1
     return bound * SLACK, at
 
 
 @kernel
-def _sort_by_current_entries(heads: Longs, n: int) -> None:
-    """Sort the first n heads."""
-    for i in range(1, n):
-        head, at = heads[i], i
-        while at > 0 and heads[at - 1] > head:
-            heads[at] = heads[at - 1]
-            at -= 1
-        heads[at] = head
-
-
-@kernel
-def _skip_to(
-    next_id: int, at: int, heads: Longs, n: int, positions: Longs, ends: Longs, entries: Ints
-) -> None:
+def _skip_to(next_id: int, at: int, n: int, current: CurrentLists, entries: Ints) -> None:
     """Advance the list at `at` to the id or beyond, and move it to where it then belongs."""
+    heads = current.heads
     which = list_of(heads[at])
-    end = ends[which]
-    position = _first_at_least(4 * next_id, positions[which], end, entries)
-    positions[which] = position
+    end = current.ends[which]
+    position = _first_in_steps(4 * next_id, current.positions[which], end, entries)
+    current.positions[which] = position
     head = EOL if position == end else (np.int64(entries[position]) << _ENTRY) | which
     while at + 1 < n and heads[at + 1] < head:
         heads[at] = heads[at + 1]
@@ -232,20 +216,13 @@ def _skip_to(
 
 
 @kernel
-def _first_at_least(target: int, begin: int, end: int, entries: Ints) -> int:
+def _first_in_steps(target: int, begin: int, end: int, entries: Ints) -> int:
     """Where the first entry of at least `target` is, looked for in ever longer steps."""
     step = 1
     while begin + step < end and entries[begin + step] < target:
         begin += step
         step *= 2
-    end = min(end, begin + step)
-    while begin < end:
-        middle = (begin + end) >> 1
-        if entries[middle] < target:
-            begin = middle + 1
-        else:
-            end = middle
-    return begin
+    return first_at_least(entries, begin, min(end, begin + step), target)  # type: ignore[no-any-return]
 
 
 @kernel

@@ -46,6 +46,19 @@ class Keys(NamedTuple):
         return int(np.diff(self.first_level).max(initial=0)) + 2
 
 
+class EventKeys(NamedTuple):
+    """The keys of one event, in groups: a group is a dimension that the event has.
+
+    Of each key is noted its group and its share, the number of the event's spaces under it, and
+    of each group its size, the number of all of them.
+    """
+
+    keys: Ints
+    groups: Ints
+    shares: Ints
+    sizes: Ints
+
+
 class Posted(NamedTuple):
     """The keys under which each predicate is posted, with the mark of each entry."""
 
@@ -122,8 +135,7 @@ def post(predicates: Predicates, keys: Keys, uses: Longs, *, conjunctive: bool) 
     `conjunctive`, a wide one of the second kind is ∈ on "present" and ∉ on the spaces it refuses:
     both are heard then, and the ∉ prevails.
     """
-    levels = keys.space_starts, keys.first_level, keys.level_starts
-    return Posted(*_post(uses, *predicates, *levels, conjunctive))
+    return Posted(*_post(uses, predicates, keys, conjunctive))
 
 
 def only_in(posted: Posted) -> Posted:
@@ -148,73 +160,56 @@ def place(
     List k has the entries `4 * id + mark` of key k; by mark, list `4 * k + mark` has plain ids.
     With origins, the second array tells for each entry the item of `rows` that it comes from.
     """
-    starts, entries, items = _place(*posted, *rows, kept, ids, n_keys, by_mark, origins)
+    starts, entries, items = _place(posted, rows, kept, ids, n_keys, by_mark, origins)
     return frozen(Ragged(starts, entries)), items
 
 
 @kernel
-def event_keys(
-    spaces: Ints,
-    begin: int,
-    end: int,
-    space_starts: Ints,
-    dim_of_space: Ints,
-    first_level: Ints,
-    level_starts: Ints,
-    keys: Ints,
-    groups: Ints,
-    shares: Ints,
-    sizes: Ints,
-) -> int:
-    """List the keys of an event and return how many they are.
+def room_for_keys(most: int) -> EventKeys:
+    """Room for so many keys."""
+    return EventKeys(
+        np.empty(most, np.int32), np.empty(most, np.int32),
+        np.empty(most, np.int32), np.empty(most, np.int32),
+    )  # fmt: skip
 
-    A group is a dimension of the event; of each key is noted its group and its share, the number
-    of the event's spaces under it, and of each group its size, the number of all of them.
-    """
+
+@kernel
+def event_keys(spaces: Ints, begin: int, end: int, keys: Keys, event: EventKeys) -> int:
+    """List the keys of an event and return how many they are."""
     n, group = 0, 0
     while begin < end:
-        dim = dim_of_space[spaces[begin]]
-        first, beyond = space_starts[dim] + 1, space_starts[dim + 1]
+        dim = keys.dim_of_space[spaces[begin]]
+        first, beyond = keys.space_starts[dim] + 1, keys.space_starts[dim + 1]
         stop = begin
         while stop < end and spaces[stop] < beyond:
             stop += 1
-        sizes[group] = stop - begin
-        keys[n], groups[n], shares[n] = first - 1, group, stop - begin
+        event.sizes[group] = stop - begin
+        event.keys[n], event.groups[n], event.shares[n] = first - 1, group, stop - begin
         n += 1
-        for depth in range(first_level[dim + 1] - first_level[dim] + 1):
-            base = first if depth == 0 else level_starts[first_level[dim] + depth - 1]
+        for depth in range(keys.first_level[dim + 1] - keys.first_level[dim] + 1):
+            base = first if depth == 0 else keys.level_starts[keys.first_level[dim] + depth - 1]
             last = -1
             for i in range(begin, stop):
                 key = base + ((spaces[i] - first) >> depth)
                 if key != last:
-                    keys[n], groups[n], shares[n] = key, group, 0
+                    event.keys[n], event.groups[n], event.shares[n] = key, group, 0
                     n += 1
                     last = key
-                shares[n - 1] += 1
+                event.shares[n - 1] += 1
         begin = stop
         group += 1
     return n
 
 
 @kernel
-def _cover(
-    low: int,
-    high: int,
-    dim: int,
-    space_starts: Ints,
-    first_level: Ints,
-    level_starts: Ints,
-    keys: Ints,
-    n: int,
-    write: bool,
-) -> int:
+def _cover(low: int, high: int, dim: int, levels: Keys, keys: Ints, n: int, write: bool) -> int:
     """Add the fewest keys that make up the spaces `low` to `high - 1`; return their new number."""
-    first, beyond = space_starts[dim] + 1, space_starts[dim + 1]
+    first, beyond = levels.space_starts[dim] + 1, levels.space_starts[dim + 1]
     if low == first and high == beyond:
         if write:
             keys[n] = first - 1
         return n + 1
-    top = first_level[dim + 1] - first_level[dim]
+    top = levels.first_level[dim + 1] - levels.first_level[dim]
     if top == 0:
         if write:
             for space in range(low, high):
@@ -236,111 +231,70 @@ def _cover(
             n += 1
         low, high, last = low >> 1, high >> 1, last >> 1
         if low < high:
-            base = level_starts[first_level[dim] + depth]
+            base = levels.level_starts[levels.first_level[dim] + depth]
             depth += 1
     return n
 
 
 @kernel
 def _cover_all(
-    predicate: int,
-    accepted: bool,
-    dims: Ints,
-    span_starts: Ints,
-    span_lo: Ints,
-    span_hi: Ints,
-    space_starts: Ints,
-    first_level: Ints,
-    level_starts: Ints,
-    keys: Ints,
-    n: int,
-    write: bool,
+    p: int, accepted: bool, predicates: Predicates, levels: Keys, keys: Ints, n: int, write: bool
 ) -> int:
     """Cover what the predicate accepts or what it refuses."""
-    dim = dims[predicate]
-    gap = space_starts[dim] + 1
-    for i in range(span_starts[predicate], span_starts[predicate + 1] + 1):
-        last = i == span_starts[predicate + 1]
+    dim = predicates.dim[p]
+    begin, end = predicates.span_starts[p], predicates.span_starts[p + 1]
+    low, beyond = levels.space_starts[dim] + 1, levels.space_starts[dim + 1]
+    for i in range(begin, end if accepted else end + 1):
+        high = predicates.span_lo[i] if i < end else beyond
         if accepted:
-            if last:
-                break
-            low, high = span_lo[i], span_hi[i]
-        else:
-            low, high = gap, space_starts[dim + 1] if last else span_lo[i]
-            if not last:
-                gap = span_hi[i]
+            low, high = high, predicates.span_hi[i]
         if low < high:
-            n = _cover(low, high, dim, space_starts, first_level, level_starts, keys, n, write)
+            n = _cover(low, high, dim, levels, keys, n, write)
+        if i < end:
+            low = predicates.span_hi[i]
     return n
 
 
 @kernel
 def _post(
-    uses: Longs,
-    dims: Ints,
-    on_missing: Bools,
-    every: Bools,
-    span_starts: Ints,
-    span_lo: Ints,
-    span_hi: Ints,
-    space_starts: Ints,
-    first_level: Ints,
-    level_starts: Ints,
-    conjunctive: bool,
+    uses: Longs, predicates: Predicates, levels: Keys, conjunctive: bool
 ) -> tuple[Longs, Ints, Ints]:
-    starts = np.zeros(len(dims) + 1, np.int64)
+    starts = np.zeros(len(predicates.dim) + 1, np.int64)
     keys, marks = np.empty(1024, np.int32), np.empty(1024, np.int32)
     n = 0
-    for predicate in range(len(dims)):
-        if uses[predicate] > 0:
-            accepted = not on_missing[predicate]
-            n_keys = _cover_all(
-                predicate, accepted, dims, span_starts, span_lo, span_hi,
-                space_starts, first_level, level_starts, keys, 0, False,
-            )  # fmt: skip
+    for p in range(len(predicates.dim)):
+        if uses[p] > 0:
+            accepted = not predicates.on_missing[p]
+            n_keys = _cover_all(p, accepted, predicates, levels, keys, 0, False)
             begin = n
             if accepted and conjunctive:
-                n_refused = _cover_all(
-                    predicate, False, dims, span_starts, span_lo, span_hi,
-                    space_starts, first_level, level_starts, keys, 0, False,
-                )  # fmt: skip
+                n_refused = _cover_all(p, False, predicates, levels, keys, 0, False)
                 if n_keys > 2 * (n_refused + 1):
                     accepted, n_keys = False, n_refused + 1
             keys, marks = grown(keys, n + n_keys), grown(marks, n + n_keys)
-            if not accepted and not on_missing[predicate]:
-                keys[n], marks[n] = space_starts[dims[predicate]], IN
+            if not accepted and not predicates.on_missing[p]:
+                keys[n], marks[n] = levels.space_starts[predicates.dim[p]], IN
                 n, begin = n + 1, n + 1
-            n = _cover_all(
-                predicate, accepted, dims, span_starts, span_lo, span_hi,
-                space_starts, first_level, level_starts, keys, n, True,
-            )  # fmt: skip
+            n = _cover_all(p, accepted, predicates, levels, keys, n, True)
             # of several spaces all must be accepted where the predicate is `every`, all refused
             # where it is not
-            mark = (IN if accepted else 0) | (ALL if accepted == every[predicate] else 0)
+            mark = (IN if accepted else 0) | (ALL if accepted == predicates.every[p] else 0)
             marks[begin:n] = mark
-        starts[predicate + 1] = n
+        starts[p + 1] = n
     return starts, keys[:n], marks[:n]
 
 
 @kernel
 def _place(
-    posted_starts: Longs,
-    posted_keys: Ints,
-    posted_marks: Ints,
-    row_starts: Longs,
-    items: Ints,
-    kept: Ints,
-    ids: Ints,
-    n_keys: int,
-    by_mark: bool,
-    origins: bool,
+    posted: Posted, rows: Ragged, kept: Ints, ids: Ints, n_keys: int, by_mark: bool, origins: bool
 ) -> tuple[Longs, Ints, Ints]:
     scale = 4 if by_mark else 1
     starts = np.zeros(n_keys * scale + 2, np.int64)  # one too long: the second pass shifts it
     for row in kept:
-        for i in range(row_starts[row], row_starts[row + 1]):
-            for j in range(posted_starts[items[i]], posted_starts[items[i] + 1]):
-                key = posted_keys[j] * scale + (posted_marks[j] if by_mark else 0)
+        for i in range(rows.starts[row], rows.starts[row + 1]):
+            item = rows.items[i]
+            for j in range(posted.starts[item], posted.starts[item + 1]):
+                key = posted.keys[j] * scale + (posted.marks[j] if by_mark else 0)
                 starts[key + 2] += 1
     for key in range(2, len(starts)):
         starts[key] += starts[key - 1]
@@ -348,11 +302,12 @@ def _place(
     origin = np.empty(len(entries) if origins else 0, np.int32)
     for k in range(len(kept)):
         row = kept[k]
-        for i in range(row_starts[row], row_starts[row + 1]):
-            for j in range(posted_starts[items[i]], posted_starts[items[i] + 1]):
-                key = posted_keys[j] * scale + (posted_marks[j] if by_mark else 0)
+        for i in range(rows.starts[row], rows.starts[row + 1]):
+            item = rows.items[i]
+            for j in range(posted.starts[item], posted.starts[item + 1]):
+                key = posted.keys[j] * scale + (posted.marks[j] if by_mark else 0)
                 at = starts[key + 1]
-                entries[at] = ids[k] if by_mark else 4 * ids[k] + posted_marks[j]
+                entries[at] = ids[k] if by_mark else 4 * ids[k] + posted.marks[j]
                 if origins:
                     origin[at] = i
                 starts[key + 1] = at + 1

@@ -4,53 +4,33 @@ from __future__ import annotations
 
 import numpy as np
 
-from remuda.arrays import Bools, Floats, Ints, Longs
+from remuda.arrays import Floats, Ints
+from remuda.encoding.plan import Programs
+from remuda.encoding.table import Predicates
 from remuda.jit import kernel
-from remuda.matchers.kernels.truth import accepts, holds
+from remuda.matchers.kernels.truth import Event, accepts, holds
 
 
 @kernel
 def score(
-    begin: int,
-    end: int,
-    codes: Ints,
-    leaf_literal: Ints,
-    leaf_attribute: Ints,
-    leaf_weight: Floats,
-    value_starts: Ints,
-    value_space: Ints,
-    value_weight: Floats,
+    row: int,
+    programs: Programs,
     attribute_weight: Floats,
     stack: Floats,
-    spaces: Ints,
-    first: Longs,
-    last: Longs,
-    dims: Ints,
-    on_missing: Bools,
-    every: Bools,
-    span_starts: Ints,
-    span_lo: Ints,
-    span_hi: Ints,
+    predicates: Predicates,
+    event: Event,
 ) -> float:
-    """The score of the program from `begin` to `end`; NaN where it does not hold."""
+    """The score of a criterion; NaN where it does not hold."""
     n = 0
-    for at in range(begin, end):
-        code = codes[at]
+    for at in range(programs.starts[row], programs.starts[row + 1]):
+        code = programs.codes[at]
         if code >= 0:
-            literal = leaf_literal[code]
             stack[n] = np.nan
-            if holds(
-                literal, spaces, first, last,
-                dims, on_missing, every, span_starts, span_lo, span_hi,
-            ):  # fmt: skip
-                points = leaf_weight[code]
-                if value_starts[code] < value_starts[code + 1]:
-                    points = _points(
-                        code, value_starts, value_space, value_weight, leaf_weight[code],
-                        spaces, first[dims[literal]], last[dims[literal]],
-                        span_starts[literal], span_starts[literal + 1], span_lo, span_hi,
-                    )  # fmt: skip
-                stack[n] = points * attribute_weight[leaf_attribute[code]]
+            if holds(programs.leaf_literal[code], predicates, event):
+                points = programs.leaf_weight[code]
+                if programs.value_starts[code] < programs.value_starts[code + 1]:
+                    points = _points(code, programs, predicates, event)
+                stack[n] = points * attribute_weight[programs.leaf_attribute[code]]
             n += 1
         else:
             n_parts, either = (-code - 1) >> 1, (-code - 1) & 1
@@ -64,31 +44,13 @@ NEVER = np.int32(1 << 30)  # predicates that are lacking where nothing would hel
 
 
 @kernel
-def lacking(
-    begin: int,
-    end: int,
-    codes: Ints,
-    leaf_literal: Ints,
-    stack: Ints,
-    spaces: Ints,
-    first: Longs,
-    last: Longs,
-    dims: Ints,
-    on_missing: Bools,
-    every: Bools,
-    span_starts: Ints,
-    span_lo: Ints,
-    span_hi: Ints,
-) -> int:
-    """How many predicates more must hold for the program to hold; 0 where it does."""
+def lacking(row: int, programs: Programs, stack: Ints, predicates: Predicates, event: Event) -> int:
+    """How many predicates more must hold for the criterion to hold; 0 where it does."""
     n = 0
-    for at in range(begin, end):
-        code = codes[at]
+    for at in range(programs.starts[row], programs.starts[row + 1]):
+        code = programs.codes[at]
         if code >= 0:
-            stack[n] = 1 - holds(
-                leaf_literal[code], spaces, first, last,
-                dims, on_missing, every, span_starts, span_lo, span_hi,
-            )  # fmt: skip
+            stack[n] = 1 - holds(programs.leaf_literal[code], predicates, event)
         else:
             n_parts, either = (-code - 1) >> 1, (-code - 1) & 1
             n -= n_parts
@@ -118,28 +80,18 @@ def _largest(stack: Floats, at: int, n_parts: int) -> float:
 
 
 @kernel
-def _points(
-    leaf: int,
-    value_starts: Ints,
-    value_space: Ints,
-    value_weight: Floats,
-    default: float,
-    spaces: Ints,
-    first: int,
-    last: int,
-    span_begin: int,
-    span_end: int,
-    span_lo: Ints,
-    span_hi: Ints,
-) -> float:
+def _points(leaf: int, programs: Programs, predicates: Predicates, event: Event) -> float:
     """The largest weight among the values that matched."""
-    largest = np.nan
-    for i in range(first, last):
-        if accepts(spaces[i], span_begin, span_end, span_lo, span_hi):
-            points = default
-            for j in range(value_starts[leaf], value_starts[leaf + 1]):
-                if value_space[j] == spaces[i]:
-                    points = value_weight[j]
+    largest, predicate = np.nan, programs.leaf_literal[leaf]
+    dim = predicates.dim[predicate]
+    begin, end = predicates.span_starts[predicate], predicates.span_starts[predicate + 1]
+    for i in range(event.first[dim], event.last[dim]):
+        space = event.spaces[i]
+        if accepts(space, begin, end, predicates.span_lo, predicates.span_hi):
+            points = programs.leaf_weight[leaf]
+            for j in range(programs.value_starts[leaf], programs.value_starts[leaf + 1]):
+                if programs.value_space[j] == space:
+                    points = programs.value_weight[j]
             if not points <= largest:
                 largest = points
     return largest

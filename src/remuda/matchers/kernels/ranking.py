@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from remuda.arrays import Floats, Ints, frozen
-from remuda.encoding.table import ClauseTable
+from remuda.encoding.table import ClauseTable, Predicates
 from remuda.jit import kernel
-from remuda.matchers.kernels.truth import accepts
+from remuda.matchers.kernels.truth import Event, accepts
 
 
 def item_weights(weights: Floats | None, table: ClauseTable) -> Floats:
@@ -20,11 +20,7 @@ def item_weights(weights: Floats | None, table: ClauseTable) -> Floats:
 
 @kernel
 def weigh_groups(
-    n_groups: int,
-    begin: int,
-    sizes: Ints,
-    event_weights: Floats,
-    group_weights: Floats,
+    n_groups: int, begin: int, sizes: Ints, event_weights: Floats, group_weights: Floats
 ) -> None:
     """Note the largest weight, whatever its sign, that the event gives to each group of keys."""
     for group in range(n_groups):
@@ -36,19 +32,12 @@ def weigh_groups(
 
 @kernel
 def predicate_score(
-    weight: float,
-    begin: int,
-    end: int,
-    spaces: Ints,
-    event_weights: Floats,
-    span_begin: int,
-    span_end: int,
-    span_lo: Ints,
-    span_hi: Ints,
+    predicate: int, weight: float, predicates: Predicates, event: Event, event_weights: Floats
 ) -> float:
     """The largest score among the event's accepted spaces; minus infinity where there is none."""
-    best = -np.inf
-    for i in range(begin, end):
-        if accepts(spaces[i], span_begin, span_end, span_lo, span_hi):
+    best, dim = -np.inf, predicates.dim[predicate]
+    begin, end = predicates.span_starts[predicate], predicates.span_starts[predicate + 1]
+    for i in range(event.first[dim], event.last[dim]):
+        if accepts(event.spaces[i], begin, end, predicates.span_lo, predicates.span_hi):
             best = max(best, weight * event_weights[i])
     return best

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from sys import getsizeof
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,6 @@ from remuda.encoding.table import Predicates
 from remuda.jit import kernel
 from remuda.matchers.contract import Literal
 from remuda.matchers.kernels.growth import Words, thawed
-from remuda.matchers.kernels.hashing import hashed
 from remuda.matchers.kernels.output import grown
 
 ON_MISSING, EVERY, NARROW, RANGE, SPANS = (np.uint64(1 << i) for i in range(5))
@@ -32,6 +31,16 @@ WIDTH = 64  # bits of a body
 _HALF, _LOW_HALF = np.uint64(32), np.uint64(0xFFFFFFFF)
 _ONE = np.uint64(1)
 _NO_ROW, _LAST_ROW = -1, np.iinfo(np.int32).max
+
+
+class Slots(NamedTuple):
+    """The arrays of Records."""
+
+    rows: Ints
+    starts: Longs
+    words: Words
+    span_lo: Ints
+    span_hi: Ints
 
 
 @dataclass(slots=True)
@@ -62,9 +71,9 @@ class Records:
         return cls(*parts, len(rows), len(span_lo))
 
     @property
-    def arrays(self) -> tuple[NDArray[Any], ...]:
+    def arrays(self) -> Slots:
         """What kernels read."""
-        return frozen((self.rows, self.starts, self.words, self.span_lo, self.span_hi))
+        return frozen(Slots(self.rows, self.starts, self.words, self.span_lo, self.span_hi))
 
     @property
     def nbytes(self) -> int:
@@ -185,7 +194,7 @@ def encoded(
     reach[some] = predicates.span_hi[end[some] - 1] - predicates.span_lo[begin[some]]
     pooled = used & (counts > 1) & (reach > WIDTH)
     pool_starts = n_spans + starts_of(np.where(pooled, counts, 0))
-    words = _encode(*predicates, narrow, pooled, pool_starts)
+    words = _encode(predicates, narrow, pooled, pool_starts)
     kept = np.repeat(pooled, counts)
     return words, predicates.span_lo[kept], predicates.span_hi[kept]
 
@@ -199,25 +208,16 @@ def decoded(words: Words, span_lo: Ints, span_hi: Ints) -> Predicates:
 
 
 @kernel
-def _encode(
-    dims: Ints,
-    on_missing: Bools,
-    every: Bools,
-    span_starts: Ints,
-    span_lo: Ints,
-    span_hi: Ints,
-    narrow: Bools,
-    pooled: Bools,
-    pool_starts: Longs,
-) -> Words:
-    words = np.zeros((len(dims), 2), np.uint64)
-    for p in range(len(dims)):
-        begin, end = span_starts[p], span_starts[p + 1]
+def _encode(predicates: Predicates, narrow: Bools, pooled: Bools, pool_starts: Longs) -> Words:
+    span_lo, span_hi = predicates.span_lo, predicates.span_hi
+    words = np.zeros((len(predicates.dim), 2), np.uint64)
+    for p in range(len(predicates.dim)):
+        begin, end = predicates.span_starts[p], predicates.span_starts[p + 1]
         lo = np.uint64(span_lo[begin]) if begin < end else np.uint64(0)
-        head = (np.uint64(dims[p]) << DIM_SHIFT) | (lo << LO_SHIFT)
-        if on_missing[p]:
+        head = (np.uint64(predicates.dim[p]) << DIM_SHIFT) | (lo << LO_SHIFT)
+        if predicates.on_missing[p]:
             head |= ON_MISSING
-        if every[p]:
+        if predicates.every[p]:
             head |= EVERY
         if narrow[p]:
             head |= NARROW
@@ -268,23 +268,11 @@ def _decode(words: Words, span_lo: Ints, span_hi: Ints) -> tuple[Ints, Ints, Int
     return starts, lo[:n].copy(), hi[:n].copy()
 
 
-@kernel
 def _distinct(words: Words) -> tuple[Longs, Ints]:
-    """Where each distinct predicate stands first, and which of these each predicate is."""
-    n_places = 2 * len(words) + 1
-    table = np.full(n_places, -1, np.int32)
-    first, items = np.empty(len(words), np.int64), np.empty(len(words), np.int32)
-    n = 0
-    for p in range(len(words)):
-        at = (hashed(words[p, 0], n_places) + hashed(words[p, 1], n_places)) % n_places
-        while table[at] >= 0:
-            other = first[table[at]]
-            if words[other, 0] == words[p, 0] and words[other, 1] == words[p, 1]:
-                break
-            at = (at + 1) % n_places
-        if table[at] < 0:
-            table[at] = n
-            first[n] = p
-            n += 1
-        items[p] = table[at]
-    return first[:n].copy(), items
+    """Where each distinct predicate stands, and which of these each predicate is."""
+    order = np.lexsort((words[:, 1], words[:, 0]))
+    is_new = np.ones(len(words), np.bool_)
+    is_new[1:] = (words[order[1:]] != words[order[:-1]]).any(axis=1)
+    items = np.empty(len(words), np.int32)
+    items[order] = np.cumsum(is_new) - 1
+    return order[is_new], items

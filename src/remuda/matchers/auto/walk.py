@@ -1,0 +1,339 @@
+"""The walk of one event through a cluster: what surely holds, and what is left to verify.
+
+An event without lists has a byte for each dimension (words.py), which chooses one row of each
+column of a slice; one with lists (`ListedSpaces`) may choose several. All else is the same.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remuda.arrays import Ints, Longs
+from remuda.jit import inlined, kernel
+from remuda.matchers.auto.layout import (
+    CHUNK_KIND,
+    CHUNK_N,
+    CHUNK_WORDS,
+    CLUSTER_AT,
+    CLUSTER_ENTRIES,
+    COLUMN_BYTE,
+    COLUMN_CELLS,
+    COLUMN_HAS_EVERY,
+    COLUMN_ROWS,
+    EXACT_FORM,
+    EXACT_LAST,
+    EXACT_ON_MISSING,
+    EXACT_REFUSES,
+    EXACT_WIDE,
+    ONE,
+    PLACE_CELL,
+    PLACE_DIM,
+    PLAIN,
+    RECORD_HAS_TAIL,
+    RECORD_MASKS,
+    RECORDS,
+    SHAPE_COLUMNS,
+    SHAPE_HAS_RECORDS,
+    SHAPE_WIDTH,
+    SPAN_FIRST,
+    SPAN_N,
+    TRAIT_LARGE,
+    TWO,
+    U64,
+    ZERO,
+    get,
+)
+from remuda.matchers.auto.words import SPAN, accepts_cell, next_exact
+from remuda.matchers.kernels.bits import prefetch, trailing_zeros
+
+LINE = np.uint64(8)  # words in a cache line
+_WORD = np.uint64(64)
+
+
+class ListedSpaces(NamedTuple):
+    """The spaces of an event with lists: a byte of it has `spaces[first[byte] : last[byte]]`."""
+
+    spaces: Ints
+    places: U64
+    traits: U64
+    first: Longs
+    last: Longs
+
+
+@inlined
+def prefetch_chunk(arena: U64, at: np.uint64) -> None:
+    """Ask for the first lines of a chunk: the machine guesses the others when it sees some read."""
+    for line in range(8):
+        prefetch(arena, at + np.uint64(line) * LINE)
+
+
+@inlined
+def walk(
+    cluster: np.uint64,
+    arena: U64,
+    octets: NDArray[np.uint8],
+    quarters: NDArray[np.uint16],
+    halves: NDArray[np.uint32],
+    absent: np.uint64,
+    state: NDArray[np.uint8],
+    listed: ListedSpaces | None,
+    n: np.uint64,
+    n_queued: np.uint64,
+    out: Ints,
+    queue: U64,
+) -> tuple[np.uint64, np.uint64]:
+    """Add the clauses of a cluster that hold to `out`, and to `queue` the records that may."""
+    at, left = get(cluster, CLUSTER_AT), get(cluster, CLUSTER_ENTRIES)
+    while left > ZERO:
+        header = arena[at]
+        n_here, kind = get(header, CHUNK_N), get(header, CHUNK_KIND)
+        after = at + get(header, CHUNK_WORDS)
+        if kind == np.uint64(RECORDS):
+            first = at + ONE
+            records = (first + n_here) * TWO
+            for j in range(n_here):
+                if (arena[first + j] & absent) == ZERO:
+                    record = np.uint64(halves[records + j])
+                    queue[n_queued] = record
+                    n_queued += ONE
+                    prefetch(arena, record)
+                    prefetch(arena, record + LINE)
+        elif kind == np.uint64(PLAIN):
+            ids = (at + ONE) * TWO
+            for j in range(n_here):
+                out[n + j] = halves[ids + j]
+            n += n_here
+        else:
+            if left > n_here:
+                prefetch_chunk(arena, after)
+            n, n_queued = _walk_slices(
+                at, arena, octets, quarters, halves, state, listed, n, n_queued, out, queue
+            )
+        left -= n_here
+        at = after
+    return n, n_queued
+
+
+@inlined
+def _walk_slices(
+    at: np.uint64,
+    arena: U64,
+    octets: NDArray[np.uint8],
+    quarters: NDArray[np.uint16],
+    halves: NDArray[np.uint32],
+    state: NDArray[np.uint8],
+    listed: ListedSpaces | None,
+    n: np.uint64,
+    n_queued: np.uint64,
+    out: Ints,
+    queue: U64,
+) -> tuple[np.uint64, np.uint64]:
+    shape = arena[at + ONE]
+    if listed is None:
+        a, b, c, d = content(at, shape, arena, octets, state, ZERO)
+    else:
+        a, b, c, d = content_with_lists(at, shape, arena, octets, listed)
+    if (a | b | c | d) == ZERO:
+        return n, n_queued
+    ids, records = ids_of(at, shape), records_of(at, shape, get(arena[at], CHUNK_N))
+    for _ in range(get(shape, SHAPE_WIDTH)):
+        held = a
+        if get(shape, SHAPE_HAS_RECORDS) == ZERO:
+            while held:
+                out[n] = halves[ids + trailing_zeros(held)]
+                n += ONE
+                held &= held - ONE
+        else:
+            while held:
+                bit = trailing_zeros(held)
+                record = np.uint64(quarters[records + bit])
+                if record:
+                    queue[n_queued] = at + record
+                    n_queued += ONE
+                    prefetch(arena, at + record)
+                else:
+                    out[n] = halves[ids + bit]
+                    n += ONE
+                held &= held - ONE
+        a, b, c = b, c, d
+        ids += _WORD
+        records += _WORD
+    return n, n_queued
+
+
+@inlined
+def ids_of(at: np.uint64, shape: np.uint64) -> np.uint64:
+    """The half word from which on a sliced chunk has the ids of its clauses."""
+    return np.uint64((at + TWO + get(shape, SHAPE_COLUMNS)) * TWO)
+
+
+@inlined
+def records_of(at: np.uint64, shape: np.uint64, n: np.uint64) -> np.uint64:
+    """The quarter from which on it says where their records lie."""
+    return np.uint64((at + TWO + get(shape, SHAPE_COLUMNS) + ((n + ONE) >> ONE)) * np.uint64(4))
+
+
+@inlined
+def content(
+    at: np.uint64,
+    shape: np.uint64,
+    arena: U64,
+    octets: NDArray[np.uint8],
+    state: NDArray[np.uint8],
+    base: np.uint64,
+) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+    """The clauses of a sliced chunk that an event contents, whose bytes begin at `base`."""
+    n_columns, width, columns = get(shape, SHAPE_COLUMNS), get(shape, SHAPE_WIDTH), at + TWO
+    a, b, c, d = ~ZERO, ~ZERO, ~ZERO, ~ZERO
+    if width == np.uint64(4):
+        for j in range(n_columns):
+            row = _row_of(at, arena[columns + j], octets, state, base, width)
+            a &= arena[row]
+            b &= arena[row + ONE]
+            c &= arena[row + TWO]
+            d &= arena[row + np.uint64(3)]
+            if (a | b | c | d) == ZERO:
+                break
+        return a, b, c, d
+    b, c, d = ZERO, ZERO, ZERO
+    for y in range(width):
+        held = ~ZERO
+        for j in range(n_columns):
+            held &= arena[_row_of(at, arena[columns + j], octets, state, base, width) + y]
+            if held == ZERO:
+                break
+        if y == ZERO:
+            a = held
+        elif y == ONE:
+            b = held
+        else:
+            c = held
+    return a, b, c, d
+
+
+@inlined
+def _row_of(
+    at: np.uint64,
+    column: np.uint64,
+    octets: NDArray[np.uint8],
+    state: NDArray[np.uint8],
+    base: np.uint64,
+    width: np.uint64,
+) -> np.uint64:
+    """Where the row lies that the event's cell chooses in a column."""
+    cells = at + get(column, COLUMN_CELLS)
+    cell = np.uint64(state[base + get(column, COLUMN_BYTE)])
+    row = np.uint64(octets[cells * LINE + cell])
+    return np.uint64(cells + get(column, COLUMN_ROWS) + row * width)
+
+
+@kernel
+def content_with_lists(
+    at: np.uint64, shape: np.uint64, arena: U64, octets: NDArray[np.uint8], listed: ListedSpaces
+) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+    """The same for an event with lists."""
+    found = np.zeros(4, np.uint64)
+    for y in range(get(shape, SHAPE_WIDTH)):
+        held = ~ZERO
+        for j in range(get(shape, SHAPE_COLUMNS)):
+            held &= _content_in_column(at, arena[at + TWO + j], y, shape, arena, octets, listed)
+            if held == ZERO:
+                break
+        found[y] = held
+    return found[0], found[1], found[2], found[3]
+
+
+@kernel
+def _content_in_column(
+    at: np.uint64,
+    column: np.uint64,
+    y: np.uint64,
+    shape: np.uint64,
+    arena: U64,
+    octets: NDArray[np.uint8],
+    listed: ListedSpaces,
+) -> np.uint64:
+    """Word y of the clauses that the event's spaces content in one column."""
+    byte, width = np.int64(get(column, COLUMN_BYTE)), get(shape, SHAPE_WIDTH)
+    cells = at + get(column, COLUMN_CELLS)
+    rows = cells + get(column, COLUMN_ROWS) + y
+    if listed.last[byte] == 0:
+        return np.uint64(arena[rows + np.uint64(octets[cells * LINE]) * width])
+    some, all_ = ZERO, ~ZERO
+    for i in range(listed.first[byte], listed.last[byte]):
+        place = listed.places[2 * listed.spaces[i] + 1]
+        cell = get(place, PLACE_CELL)
+        if get(listed.traits[np.int64(get(place, PLACE_DIM))], TRAIT_LARGE):
+            cell = ONE
+        row = arena[rows + np.uint64(octets[cells * LINE + cell]) * width]
+        some |= row
+        all_ &= row
+    if get(column, COLUMN_HAS_EVERY):
+        every = arena[rows - width]
+        return np.uint64((all_ & every) | (some & ~every))
+    return some
+
+
+@inlined
+def record_holds(
+    record: np.uint64,
+    arena: U64,
+    quarters: NDArray[np.uint16],
+    shift: np.uint64,
+    state: NDArray[np.uint8],
+    base: np.uint64,
+    cells: NDArray[np.uint32],
+    first_cell: np.uint64,
+) -> bool:
+    """Whether a record holds for an event, whose bytes and cells begin at these places."""
+    header = arena[record]
+    w, byte = record + ONE, (ONE << shift) - ONE
+    stop = w + get(header, RECORD_MASKS)
+    while w < stop:
+        word = arena[w]
+        if ((word >> (shift + np.uint64(state[base + (word & byte)]))) & ONE) == ZERO:
+            return False
+        w += ONE
+    if get(header, RECORD_HAS_TAIL) == ZERO:
+        return True
+    return tail_holds(arena, quarters, w, cells, first_cell)  # type: ignore[no-any-return]
+
+
+@kernel
+def tail_holds(
+    arena: U64,
+    quarters: NDArray[np.uint16],
+    w: np.uint64,
+    cells: NDArray[np.uint32],
+    first_cell: np.uint64,
+) -> bool:
+    """Whether all exact words of the tail at `w` hold; the event's cells begin at `first_cell`."""
+    while True:  # spans, which come first
+        word = arena[w]
+        if get(word, EXACT_FORM) != np.uint64(SPAN):
+            break
+        cell = np.uint64(cells[first_cell + get(word, EXACT_WIDE)])
+        lo = get(word, SPAN_FIRST)
+        listed = (cell >= lo) & (cell < lo + get(word, SPAN_N))
+        if cell == ZERO:
+            if get(word, EXACT_ON_MISSING) == ZERO:
+                return False
+        elif listed == (get(word, EXACT_REFUSES) != ZERO):
+            return False
+        if get(word, EXACT_LAST):
+            return True
+        w += ONE
+    while True:
+        word = arena[w]
+        cell = np.uint64(cells[first_cell + get(word, EXACT_WIDE)])
+        if cell == ZERO:
+            if get(word, EXACT_ON_MISSING) == ZERO:
+                return False
+        elif not accepts_cell(arena, quarters, w, word, cell):
+            return False
+        if get(word, EXACT_LAST):
+            return True
+        w = next_exact(w, word)
