@@ -26,7 +26,7 @@ from remuda.encoding.table import ClauseTable, EventBatch
 from remuda.index.index import Index
 from remuda.jit import kernel
 from remuda.matchers.auto import Auto
-from remuda.matchers.auto.single import find_alone
+from remuda.matchers.auto.single import find_at
 from remuda.matchers.contract import conjunction_matcher
 from remuda.workload.begen import BEGen
 
@@ -181,7 +181,7 @@ def _find_each(events: EventBatch, where: Any, auto: Auto) -> int:
 def _count_each(starts, spaces, where, dim_bits, n_masked) -> int:  # type: ignore[no-untyped-def]
     n = 0
     for event in range(len(starts) - 1):
-        n += find_alone(spaces, starts[event], starts[event + 1], where, dim_bits, n_masked)[0]
+        n += find_at(spaces, starts[event], starts[event + 1], where, dim_bits, n_masked)[0]
     return n
 
 

@@ -63,7 +63,7 @@ NOW = 1_700_000_000_000  # one clock for all tests
 PATHS = ("a", "b", "c", "user.age", "$.tags[0]", "$['odd name']", "tags", "items[*].k")
 _NUMBERS = (0, 1, 2, 3, -1, 1.0, 0.1, 0.30000000000000004, 2.5, Decimal("0.3"), 2**53, 2**53 + 1)
 _STRINGS = ("", "a", "ab", "abc", "b", "B", "1", "1.0", "1.2-rc1", "a%b", "é", "日本", "a\nb", "\\")
-_VERSIONS = ("0", "0.0.0-alpha", "v2", "1.foo.1", "1.0.alpha.1", "1-sp", "1" + "-1" * 400)
+_VERSIONS = ("0", "0.0.0-alpha", "v2", "1.foo.1", "1.0.alpha.1", "1-sp", "1" + "-1" * 20)
 _DATES = (date(2024, 2, 29), date(1970, 1, 1))
 _TIMESTAMPS = (
     datetime(2024, 2, 29, 12, tzinfo=UTC),
@@ -83,14 +83,14 @@ def _deep(levels: int) -> list[object]:
 
 
 _SCALARS = (*_NUMBERS, *_STRINGS, True, False, *_DATES, *_TIMESTAMPS, *_EPOCHS)
-scalars = st.sampled_from((*_SCALARS, *_SCALARS, *_VERSIONS))
+scalars = st.sampled_from((*_SCALARS, *_VERSIONS))
 json_scalars = st.sampled_from(
     (*(n for n in _NUMBERS if not isinstance(n, Decimal)), *_STRINGS, True, False, *_EPOCHS)
 )
 _odd = st.sampled_from(
     (
         *(None, float("nan"), float("inf"), {"k": 1}, {"k": 1.0}, {}, [1], [[1]], b"x"),
-        *((1, 1), (1, True), _deep(150)),
+        *((1, 1), (1, True), _deep(101)),
     )
 )
 _FOREIGN = (  # what frames and columns have, and JSON does not
@@ -124,7 +124,14 @@ event_texts = st.one_of(  # more than criteria may have: halves of surrogate pai
     ),
 )
 _elements = st.one_of(scalars, scalars, scalars, _odd, _foreign(), event_texts)
-values = st.one_of(_elements, st.lists(_elements, max_size=4))
+
+
+@st.composite
+def _values(draw: st.DrawFn) -> object:  # by this name, or what names an example would be too long
+    return draw(st.one_of(_elements, st.lists(_elements, max_size=4)))
+
+
+values = _values()
 events = st.fixed_dictionaries(
     {},
     optional={

@@ -53,6 +53,15 @@ def inlined(loop: Callable[..., Any]) -> Callable[..., Any]:
     return _compiled(loop, forceinline=True)
 
 
+def bare(loop: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for a loop that makes no arrays and gives none back: it counts no references.
+
+    Numba counts a reference to each array of each struct that comes in, with an atomic addition;
+    what is called for every candidate must not. One that makes an array is refused when compiled.
+    """
+    return _compiled(loop, forceinline=True, _nrt=False)
+
+
 def _compiled(loop: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     dispatcher = numba.njit(nogil=True, **options)(loop)
     if isinstance(dispatcher, Dispatcher):  # not where NUMBA_DISABLE_JIT leaves the loop as it is

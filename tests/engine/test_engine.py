@@ -867,3 +867,33 @@ def test_writers_of_one_new_name_meet_in_one_index(engine: Engine) -> None:
     for one in threads:
         one.join()
     assert sorted(ids(engine, "ads")) == [f"r{i}" for i in range(6)]
+
+
+def test_new_directories_are_durable_under_all_their_names(tmp_path: Path, monkeypatch) -> None:
+    synced, sync = set(), os.fsync
+
+    def noting(file: int) -> None:
+        synced.add(os.fstat(file).st_ino)
+        sync(file)
+
+    monkeypatch.setattr(os, "fsync", noting)
+    path = tmp_path / "a" / "b" / "engine"
+    opened(path).close()
+    Index.build(rules(1), matcher="scan").save(tmp_path / "c" / "d" / "index")
+    monkeypatch.undo()
+    for one in (tmp_path, tmp_path / "a", path.parent, path, tmp_path / "c", tmp_path / "c" / "d"):
+        assert one.stat().st_ino in synced, one
+
+
+def test_indexes_hold_no_descriptors(tmp_path: Path) -> None:
+    descriptors = Path("/dev/fd")
+    with opened(tmp_path) as engine:
+        engine.add("index 0", rule(1))
+        before = len(list(descriptors.iterdir()))
+        for i in range(1, 50):
+            engine.add(f"index {i}", rule(1))
+        engine.checkpoint()
+        assert len(list(descriptors.iterdir())) == before
+    with opened(tmp_path) as engine:
+        assert len(engine) == 50
+        assert len(list(descriptors.iterdir())) == before

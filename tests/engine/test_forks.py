@@ -21,6 +21,7 @@ pytestmark = pytest.mark.skipif(
 def ran(*command: str) -> list[str]:
     found = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=False)
     assert found.returncode == 0, found.stdout + found.stderr
+    sys.stderr.write(found.stderr)
     return found.stdout.splitlines()
 
 

@@ -333,3 +333,25 @@ def test_a_closed_log_says_so(tmp_path: Path) -> None:
     log.close()
     with pytest.raises(StorageError, match="closed"):
         log.append(b"one")
+
+
+def test_a_flipped_bit_in_the_last_group_takes_no_more_than_the_group(tmp_path: Path) -> None:
+    log = Log(tmp_path, 0)
+    first = log.append(b"first")
+    log.wait(first)
+    group = [log.append(b"in a group %d" % i) for i in range(3)]
+    log.wait(group[-1])  # synced together, and none of them knows it
+    log.close()
+    path = only_file(tmp_path)
+    whole = path.read_bytes()
+    for at in range(len(b"remuda log 1\n"), len(whole)):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+        if at < first:
+            with pytest.raises(StorageError, match="damaged at byte"):
+                contents(tmp_path)
+        else:
+            n_left = sum(position <= at for position in group)
+            assert contents(tmp_path)[0] == [
+                b"first",
+                *(b"in a group %d" % i for i in range(n_left)),
+            ]

@@ -38,6 +38,11 @@ _WORDS = (
     "\u0661",
 )
 _CHARACTERS = "ab%_\\\"'`$.*[](){}?+|^\0\n\ud7ff\ue000\uffff\U0010ffff\u0130\u0345é٣ "
+_LONE = "\ud800\udfff"
+_PATTERNS = (
+    r"\Qa.b", "x{1000}" * 82, r"\w+ and \w+ and \w+ and \w+", "%=1;%=1;%=1;%", "[01]{32}",
+    "(?i)needle1 .*", "needle1 " * 3, "x" * 81_000,
+)  # fmt: skip
 _PATHS = ("p", "p.q", "p[0]", "p[*]", "p[*][*].q", "$..p", "$['p']['q']", "$", "$..[?@.p==1]")
 _DEAR_PATHS = ("$..*..*..*..*", "$..[?count($..[?count($..*)>1])>1]", "p" + "[*]" * 40)
 _NUMBERS = (
@@ -58,7 +63,11 @@ class Poisoner:
         return "".join(self.rng.choices(_WORDS, k=self.rng.randrange(8)))
 
     def text(self) -> str:
-        return "".join(self.rng.choices(_CHARACTERS, k=self.rng.randrange(12)))
+        characters = _CHARACTERS + (_LONE if self.rng.random() < 0.2 else "")
+        return "".join(self.rng.choices(characters, k=self.rng.randrange(12)))
+
+    def pattern(self) -> str:
+        return self.rng.choice(_PATTERNS) if self.rng.random() < 0.2 else self.text()
 
     def nested(self, levels: int) -> Any:
         value: Any = self.scalar()
@@ -122,11 +131,11 @@ _KINDS: tuple[Callable[[Poisoner, Any], Expression], ...] = (
     lambda one, p: p.version() >= one.version(),
     lambda one, p: p.version() < one.version(),
     lambda one, p: p.prefix(one.text()),
-    lambda one, p: p.suffix(one.text()),
-    lambda one, p: p.contains(one.text()),
-    lambda one, p: p.like(one.text()),
-    lambda one, p: p.matches(one.text()),
-    lambda one, p: p.finds(one.text()),
+    lambda one, p: p.suffix(one.pattern()),
+    lambda one, p: p.contains(one.pattern()),
+    lambda one, p: p.like(one.pattern()),
+    lambda one, p: p.matches(one.pattern()),
+    lambda one, p: p.finds(one.pattern()),
     lambda one, p: p.isin(one.value(), one.value()),
     lambda one, p: p.overlaps(one.value(), one.scalar()),
     lambda one, p: p.between(one.scalar(), one.scalar()),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable
 
@@ -14,6 +15,7 @@ from remuda.errors import InvalidCriterion
 from remuda.index.index import Index
 from remuda.language.criterion import Criterion
 from remuda.language.python import Attr, attr
+from remuda.language.rows import criterion_of
 from remuda.model.conditions import Contains, Like, Matches, Prefix, Suffix
 from remuda.model.demands import demanding_once
 from remuda.model.expressions import Expression
@@ -191,6 +193,15 @@ REFUSED: dict[str, Callable[[], object]] = {
 def test_refused_where_it_enters(make: Callable[[], object]) -> None:
     with pytest.raises(InvalidCriterion):
         make()
+
+
+def test_refused_when_it_is_read() -> None:
+    document = Criterion("a", t.matches("x")).to_json()
+    written = json.dumps(document).replace('"x"', json.dumps("x{1000}" * 82))
+    with pytest.raises(InvalidCriterion, match="instructions"):
+        Criterion.from_json(written)
+    with pytest.raises(InvalidCriterion, match="instructions"):
+        criterion_of(written.encode())  # as `remuda check` and `read_criteria` read a row
 
 
 def test_the_name_of_an_index_is_text() -> None:

@@ -68,7 +68,7 @@ class Engine:
     With a path, a change is durable when the call returns; a search may see it a moment earlier.
     One process at a time opens a directory to write. With `read_only`, others open what its
     checkpoints have published, and `refresh` takes over what was published since: changes that
-    are only in the log are not seen.
+    are only in the log are not seen. A forked process searches on; what it changes is refused.
     """
 
     def __init__(

@@ -15,7 +15,7 @@ import logging
 import re
 import shutil
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,7 +28,7 @@ from remuda.encoding.checks import check, check_plan, check_starts, check_within
 from remuda.encoding.literals import Vocabulary
 from remuda.encoding.plan import Plan, no_collection
 from remuda.encoding.storing import read_vocabulary, write_vocabulary
-from remuda.errors import StorageError
+from remuda.errors import InvalidCriterion, StorageError
 from remuda.index.directory import Reading, Writing, named, new_directory
 from remuda.index.files import read_checked, write_checked
 from remuda.index.locking import Lock
@@ -41,13 +41,13 @@ from remuda.language import json
 from remuda.language.criterion import Criterion
 from remuda.matchers.contract import cnf_matcher, conjunction_matcher
 from remuda.model.attributes import Attribute
-from remuda.model.expressions import And, Expression
+from remuda.model.expressions import And, Expression, Or
 
 _CURRENT = "CURRENT"
 _PATIENCE = 30.0  # seconds that a writer waits for another one
 _NAMED = re.compile(rb"(v\d{6,})\n")  # of CURRENT; all of it, before it had a checksum
 _LAYOUTS = {"plan": 1, "roster": 1, "words": 2}  # a change of what their numbers mean is another
-_ANY = And()
+_ANY, _NEVER = And(), Or()
 _log = logging.getLogger("remuda.index")
 
 
@@ -249,7 +249,11 @@ def _packed(writing: Writing, what: str, value: Any, layout: int | None) -> dict
 
 
 def part_of(
-    documents: Iterable[bytes], orders: Longs, matcher: str, scalars: Iterable[str]
+    documents: Iterable[bytes],
+    orders: Longs,
+    matcher: str,
+    scalars: Iterable[str],
+    read: Callable[[bytes], Criterion] = Criterion.from_json,
 ) -> Part:
     """A part of criteria that are given as documents; these are kept, not written anew."""
     known: list[Criterion] = []
@@ -257,7 +261,7 @@ def part_of(
 
     def expressions() -> Iterator[Expression]:
         for document in documents:  # one by one: all at once would take several times the memory
-            criterion = Criterion.from_json(document)
+            criterion = read(document)
             known.append(replace(criterion, expression=_ANY))  # of the rest the roster is made
             kept.append(document)
             yield criterion.expression
@@ -299,9 +303,20 @@ def _planned_anew(reading: Reading, facts: Mapping[str, Any]) -> Part:
         for i in range(batches.num_record_batches)
         for document in batches.get_batch(i).column(0).to_pylist()
     )
-    part = part_of(documents, frozen(orders.astype(np.int64)), facts["matcher"], facts["scalars"])
+    how = facts["matcher"], facts["scalars"], _read_or_never
+    part = part_of(documents, frozen(orders.astype(np.int64)), *how)
     check(len(part.roster) == len(orders), "orders")
     return part
+
+
+def _read_or_never(document: bytes) -> Criterion:
+    """The criterion; one that was accepted once and is refused today stays, and never holds."""
+    try:
+        return Criterion.from_json(document)
+    except InvalidCriterion as error:
+        found = Criterion(json.decode(document)["id"], _NEVER)
+        _log.warning("%r is kept and holds for no event: %s", found.id, error)
+        return found
 
 
 def _stored_segment(reading: Reading, matcher: str) -> Segment:

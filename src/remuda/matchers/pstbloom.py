@@ -11,13 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of, take_rows
 from remuda.encoding.table import ClauseTable, EventBatch
-from remuda.jit import kernel
+from remuda.jit import bare, kernel
 from remuda.matchers.contract import Features, Hits, Literal
 from remuda.matchers.kernels.access import Selectivity, most_selective_first
 from remuda.matchers.kernels.growth import Words, thawed
@@ -27,12 +28,13 @@ from remuda.matchers.kernels.records import DIM_SHIFT, NARROW, Slots
 from remuda.matchers.kernels.verify import Arrived, arrive, read_ahead
 from remuda.matchers.pstforest import (
     Forest,
-    Standing,
     Trees,
     access_predicates,
     candidates,
+    flat,
     has_access,
     room_for_visits,
+    standing,
     verify,
 )
 
@@ -117,7 +119,7 @@ class PSTBloom:
 
     forest: Forest
     signatures: Signatures
-    _arrays: tuple[Standing, Signed] | None = field(init=False, default=None)  # what `match` reads
+    _arrays: tuple[NDArray[Any], ...] | None = field(init=False, default=None)  # what `match` reads
 
     @classmethod
     def build(cls, table: ClauseTable, *, sample: EventBatch | None = None) -> Self:
@@ -141,7 +143,7 @@ class PSTBloom:
     def match(self, events: EventBatch) -> Hits:
         """MatchEvent: leaves give candidates, signatures refuse most, the rest is verified."""
         if self._arrays is None:
-            self._arrays = (self.forest.arrays, self.signatures.arrays)
+            self._arrays = flat((self.forest.arrays, self.signatures.arrays))
         return Hits(*_match(events.starts, events.spaces, *self._arrays))
 
     def insert(self, row: int, clause: Sequence[Literal]) -> None:
@@ -193,19 +195,19 @@ def _signatures(trees: Trees, forest: Forest, clauses: Ragged, access: Ints) -> 
     return signatures
 
 
-@kernel
+@bare
 def _bit(slot: int, n_bits: np.uint64) -> np.uint64:
     """The bit of a slot in a filter of so many."""
     return (np.uint64(slot) * _GOLDEN & _LOW_HALF) * n_bits >> _HALF
 
 
-@kernel
+@bare
 def _add(words: Words, filter_: np.uint64, slot: int) -> None:
     bit = _bit(slot, filter_ & _LOW_HALF)
     words[(filter_ >> _HALF) + (bit >> _WORD)] |= _ONE << (bit & _IN_WORD)
 
 
-@kernel
+@bare
 def _contains(words: Words, filter_: np.uint64, slot: int) -> bool:
     bit = _bit(slot, filter_ & _LOW_HALF)
     return bool((words[(filter_ >> _HALF) + (bit >> _WORD)] >> (bit & _IN_WORD)) & _ONE != 0)
@@ -230,7 +232,7 @@ def _sign(
                     _add(signatures.words, signatures.filters[leaf], slot)
 
 
-@kernel
+@bare
 def _is_signed(
     slot: np.uint64, records: Slots, where: Ints, filter_at: Words, words: Words
 ) -> bool:
@@ -249,7 +251,7 @@ def _is_signed(
     return True
 
 
-@kernel
+@bare
 def _only_signed(
     queue: Ints,
     n_listed: np.uint64,
@@ -272,9 +274,8 @@ def _only_signed(
 
 
 @kernel
-def _match(
-    event_starts: Longs, spaces: Ints, forest: Standing, signatures: Signed
-) -> tuple[Longs, Ints, int]:
+def _match(event_starts: Longs, spaces: Ints, *arrays: NDArray[Any]) -> tuple[Longs, Ints, int]:
+    forest, signatures = standing(arrays), Signed(arrays[15], arrays[16])
     starts = np.zeros(len(event_starts), np.int64)
     rows, queue = np.empty(1024, np.int32), np.empty(1024, np.int32)
     visits = room_for_visits(event_starts, forest)

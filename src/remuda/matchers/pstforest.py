@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Ints, Longs, Ragged, frozen
 from remuda.encoding.table import ClauseTable, EventBatch, Predicates
-from remuda.jit import kernel
+from remuda.jit import inlined, kernel
 from remuda.matchers.contract import Literal
 from remuda.matchers.kernels.access import Selectivity, selectivity
 from remuda.matchers.kernels.growth import Words
@@ -59,6 +60,25 @@ class Standing(NamedTuple):
     counter: Ints
     lists: Listed
     records: Slots
+
+
+@inlined
+def standing(arrays: Any) -> Standing:
+    """A forest whose arrays came one by one, as `flat` has them: so a call from Python is faster.
+
+    For 17 arrays in named tuples it takes 4 µs more.
+    """
+    return Standing(
+        arrays[0], arrays[1], Nodes(arrays[2], arrays[3]), arrays[4], arrays[5],
+        Listed(arrays[6], arrays[7], arrays[8], arrays[9]),
+        Slots(arrays[10], arrays[11], arrays[12], arrays[13], arrays[14]),
+    )  # fmt: skip
+
+
+def flat(arrays: Any) -> tuple[NDArray[Any], ...]:
+    """All arrays of named tuples of arrays, in their order."""
+    parts = ((part,) if isinstance(part, np.ndarray) else flat(part) for part in arrays)
+    return tuple(array for part in parts for array in part)
 
 
 @dataclass(slots=True)
@@ -253,7 +273,7 @@ def room_for_visits(event_starts: Longs, forest: Standing) -> Visits:
     )
 
 
-@kernel
+@inlined
 def candidates(
     event: Arrived, forest: Standing, visits: Visits, lacks: np.uint64, queue: Ints, n: np.uint64
 ) -> tuple[Ints, np.uint64, np.uint64, np.int64]:
@@ -274,7 +294,7 @@ def candidates(
     return queue, n_listed, n_queued, n_in_leaves + n_in_others
 
 
-@kernel
+@inlined
 def verify(
     queue: Ints,
     n_paired: np.uint64,

@@ -10,17 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, take_rows
 from remuda.encoding.table import ClauseTable, EventBatch, Predicates
-from remuda.jit import kernel
+from remuda.jit import bare, inlined, kernel
 from remuda.matchers.contract import Features, Hits, Literal
 from remuda.matchers.kernels.access import Selectivity, most_selective_first
 from remuda.matchers.kernels.bits import prefetch
-from remuda.matchers.kernels.hashing import hashed, place
+from remuda.matchers.kernels.hashing import Hashed, hashed, place
+from remuda.matchers.kernels.lists import Listed
 from remuda.matchers.kernels.needs import lacking, needs_of
 from remuda.matchers.kernels.nodes import gather, narrow
 from remuda.matchers.kernels.output import grown
@@ -33,8 +35,10 @@ from remuda.matchers.pstforest import (
     Trees,
     access_predicates,
     candidates,
+    flat,
     has_access,
     room_for_visits,
+    standing,
     verify,
 )
 
@@ -51,7 +55,7 @@ class PSTHash:
 
     forest: Forest
     pairs: PairLists
-    _arrays: tuple[Standing, Paired] | None = field(init=False, default=None)  # what `match` reads
+    _arrays: tuple[NDArray[Any], ...] | None = field(init=False, default=None)  # what `match` reads
 
     @classmethod
     def build(cls, table: ClauseTable, *, sample: EventBatch | None = None) -> Self:
@@ -83,7 +87,7 @@ class PSTHash:
     def match(self, events: EventBatch) -> Hits:
         """MatchEvent: pairs of leaves give candidates, which are verified."""
         if self._arrays is None:
-            self._arrays = (self.forest.arrays, self.pairs.arrays)
+            self._arrays = flat((self.forest.arrays, self.pairs.arrays))
         return Hits(*_match(events.starts, events.spaces, *self._arrays))
 
     def insert(self, row: int, clause: Sequence[Literal]) -> None:
@@ -201,7 +205,7 @@ def _in_pairs(
     return pairs, slots
 
 
-@kernel
+@bare
 def _leaves_met(event: Arrived, forest: Standing, leaves: Ints, higher: Ints) -> int:
     """Note the leaves of an event that access predicates cover; return how many they are.
 
@@ -241,7 +245,7 @@ def _look_up(asked: Longs, n: int, pairs: Paired, numbers: Ints, n_found: int) -
     return numbers, n_found
 
 
-@kernel
+@inlined
 def _lists_of_pairs(
     leaves: Ints, higher: Ints, n_leaves: int, pairs: Paired, asked: Longs, numbers: Ints
 ) -> tuple[Ints, int]:
@@ -259,9 +263,10 @@ def _lists_of_pairs(
 
 
 @kernel
-def _match(
-    event_starts: Longs, spaces: Ints, forest: Standing, pairs: Paired
-) -> tuple[Longs, Ints, int]:
+def _match(event_starts: Longs, spaces: Ints, *arrays: NDArray[Any]) -> tuple[Longs, Ints, int]:
+    forest = standing(arrays)
+    lists = Listed(arrays[17], arrays[18], arrays[19], arrays[20])
+    pairs = Paired(Hashed(arrays[15], arrays[16]), lists)
     starts = np.zeros(len(event_starts), np.int64)
     rows, queue = np.empty(1024, np.int32), np.empty(1024, np.int32)
     visits = room_for_visits(event_starts, forest)

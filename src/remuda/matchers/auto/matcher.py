@@ -174,9 +174,7 @@ class Auto:
     def _match_one(self, spaces: Ints) -> Hits:
         scratch = self._lend()
         out, span = scratch.out, scratch.span
-        n, n_verified = find_alone(
-            spaces, 0, len(spaces), scratch.where, self.dim_bits, self.n_masked
-        )
+        n, n_verified = find_alone(spaces, scratch.where, self.dim_bits, self.n_masked)
         if n == LISTED:
             n, n_verified = find_listed(spaces, 0, len(spaces), self._built, scratch.lists)
         if self.facts.n_denials:

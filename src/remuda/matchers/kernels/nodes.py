@@ -16,7 +16,7 @@ import numpy as np
 
 from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of
 from remuda.encoding.table import Predicates
-from remuda.jit import kernel
+from remuda.jit import bare, inlined, kernel
 from remuda.matchers.kernels.bits import prefetch
 from remuda.matchers.kernels.hashing import NO_KEY, place
 from remuda.matchers.kernels.lists import Listed
@@ -141,7 +141,7 @@ def _hang(slots: Ints, access: Ints, found: Ragged, n_lists: int) -> tuple[Longs
     return starts[:-1], items
 
 
-@kernel
+@bare
 def meet(
     event: Arrived, dim_of_space: Ints, nodes: Nodes, leaf_of: Ints, leaves: Ints, others: Ints
 ) -> tuple[int, int]:
@@ -172,7 +172,7 @@ def meet(
     return n_leaves, n_others
 
 
-@kernel
+@inlined
 def gather(
     which: Ints,
     n_lists: int,
