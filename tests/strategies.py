@@ -97,7 +97,7 @@ _FOREIGN = (  # what frames and columns have, and JSON does not
     *(pd.NaT, pd.NA, pd.Timestamp("2024-02-29 12:00:00.000000999"), pd.Timestamp(-1)),
     *(
         np.datetime64("2024-02-29T12:00:00.000000001"),
-        np.datetime64("NaT"),
+        np.datetime64("NaT", "ns"),
         np.datetime64(1, "ps"),
     ),
     *(np.timedelta64(1, "ns"), np.array([1, 2]), np.array(["1970-01-01"], "datetime64[ns]")),
