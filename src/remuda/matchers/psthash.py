@@ -24,7 +24,7 @@ from remuda.matchers.kernels.bits import prefetch
 from remuda.matchers.kernels.hashing import Hashed, hashed, place
 from remuda.matchers.kernels.lists import Listed
 from remuda.matchers.kernels.needs import lacking, needs_of
-from remuda.matchers.kernels.nodes import gather, narrow
+from remuda.matchers.kernels.nodes import each_once, gather, n_listed, narrow
 from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.pairs import LEAF, Paired, PairLists, pair_of
 from remuda.matchers.kernels.records import taken
@@ -34,12 +34,12 @@ from remuda.matchers.pstforest import (
     Standing,
     Trees,
     access_predicates,
-    candidates,
     flat,
     has_access,
     room_for_visits,
     standing,
     verify,
+    visit,
 )
 
 _MOST_PAIRS = 64  # of leaves, that two access predicates may cover
@@ -225,7 +225,7 @@ def _leaves_met(event: Arrived, forest: Standing, leaves: Ints, higher: Ints) ->
     return n
 
 
-@kernel
+@inlined
 def _look_up(asked: Longs, n: int, pairs: Paired, numbers: Ints, n_found: int) -> tuple[Ints, int]:
     """Add the lists that n pairs of leaves have to the numbers that were found.
 
@@ -271,7 +271,7 @@ def _match(event_starts: Longs, spaces: Ints, *arrays: NDArray[Any]) -> tuple[Lo
     rows, queue = np.empty(1024, np.int32), np.empty(1024, np.int32)
     visits = room_for_visits(event_starts, forest)
     higher, asked = np.empty(len(visits.leaves), np.int32), np.empty(_N_LOOKED_UP, np.int64)
-    numbers = np.empty(_N_LOOKED_UP, np.int32)
+    numbers, slots = np.empty(_N_LOOKED_UP, np.int32), forest.records.starts
     n, n_candidates = 0, 0
     for e in range(len(starts) - 1):
         event = Arrived(spaces, event_starts[e], event_starts[e + 1], visits.where)
@@ -279,11 +279,17 @@ def _match(event_starts: Longs, spaces: Ints, *arrays: NDArray[Any]) -> tuple[Lo
         lacks = lacking(event, forest.dim_of_space, forest.dim_bits)
         n_leaves = _leaves_met(event, forest, visits.leaves, higher)
         numbers, n_found = _lists_of_pairs(visits.leaves, higher, n_leaves, pairs, asked, numbers)
-        queue, n_paired, n_in_pairs = gather(
-            numbers, n_found, pairs.lists, lacks, forest.records.starts, queue, _ZERO
-        )
-        queue, n_listed, n_queued, n_met = candidates(event, forest, visits, lacks, queue, n_paired)
-        rows, n = verify(queue, n_paired, n_listed, n_queued, has_several, event, forest, rows, n)
+        n_in_pairs = n_listed(numbers, n_found, pairs.lists)
+        queue = grown(queue, n_in_pairs)
+        n_paired = gather(numbers, n_found, pairs.lists, lacks, slots, queue, _ZERO)
+        n_leaves, n_others, n_met = visit(event, forest, visits)
+        queue = grown(queue, np.int64(n_paired) + n_met)
+        n_known = gather(visits.leaves, n_leaves, forest.lists, lacks, slots, queue, n_paired)
+        n_queued = gather(visits.others, n_others, forest.lists, lacks, slots, queue, n_known)
+        rows = grown(rows, n + np.int64(n_queued))
+        n = verify(queue, n_paired, n_known, n_queued, has_several, event, forest, None, rows, n)
+        if has_several:
+            n = each_once(rows, starts[e], n)
         n_candidates += n_in_pairs + n_met
         starts[e + 1] = n
     return starts, rows[:n].copy(), n_candidates

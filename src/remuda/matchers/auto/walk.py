@@ -235,15 +235,22 @@ def content_with_lists(
     at: np.uint64, shape: np.uint64, arena: U64, octets: NDArray[np.uint8], listed: ListedSpaces
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
     """The same for an event with lists."""
-    found = np.zeros(4, np.uint64)
+    a, b, c, d = ZERO, ZERO, ZERO, ZERO  # no array: who calls this makes none
     for y in range(get(shape, SHAPE_WIDTH)):
         held = ~ZERO
         for j in range(get(shape, SHAPE_COLUMNS)):
             held &= _content_in_column(at, arena[at + TWO + j], y, shape, arena, octets, listed)
             if held == ZERO:
                 break
-        found[y] = held
-    return found[0], found[1], found[2], found[3]
+        if y == 0:
+            a = held
+        elif y == 1:
+            b = held
+        elif y == 2:
+            c = held
+        else:
+            d = held
+    return a, b, c, d
 
 
 @kernel
