@@ -57,7 +57,7 @@ from remuda.matchers.auto.slices import (
     sort_similar,
     write_column,
 )
-from remuda.matchers.auto.words import Bytes, Material, Words
+from remuda.matchers.auto.words import Bytes, Material, PredicateWords
 from remuda.matchers.kernels.bits import prefetch
 
 _PART_WORDS = 1 << 25
@@ -79,7 +79,7 @@ class Arena(NamedTuple):
     chunks_by_kind: tuple[int, ...]
 
 
-def lay_out(table: ClauseTable, clusters: Ragged, rest: Remainder, words: Words) -> Arena:
+def lay_out(table: ClauseTable, clusters: Ragged, rest: Remainder, words: PredicateWords) -> Arena:
     """Write every cluster, in the order of their spaces."""
     predicates, clauses = table.predicates, rest.clauses
     lengths = _record_lengths(clauses, words)
@@ -142,7 +142,7 @@ def places_of(table: ClauseTable, directory: U64, layout: Bytes) -> U64:
 
 
 @kernel
-def _record_lengths(clauses: Ragged, words: Words) -> Longs:
+def _record_lengths(clauses: Ragged, words: PredicateWords) -> Longs:
     lengths = np.ones(len(clauses.starts) - 1, np.int64)
     for clause in range(len(lengths)):
         for i in range(clauses.starts[clause], clauses.starts[clause + 1]):

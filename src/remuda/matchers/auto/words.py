@@ -70,7 +70,7 @@ class Bytes(NamedTuple):
         return int(self.wide.max(initial=-1)) + 1
 
 
-class Words(NamedTuple):
+class PredicateWords(NamedTuple):
     """What records are made of: the masks of predicate p, then its tail."""
 
     bytes: Bytes
@@ -88,7 +88,7 @@ class Material(NamedTuple):
     item_dims: Ints
     lengths: Longs  # of each clause's record
     signatures: U64
-    words: Words
+    words: PredicateWords
     predicates: Predicates
     selective: Bools
     space_starts: Ints
@@ -116,7 +116,7 @@ def bytes_of(space_starts: Ints) -> Bytes:
     return Bytes(dim_bits, n_masked, *columns)
 
 
-def words_of(table: ClauseTable) -> Words:
+def words_of(table: ClauseTable) -> PredicateWords:
     """Every predicate of the table as words."""
     predicates, layout = table.predicates, bytes_of(table.space_starts)
     most = starts_of(1 + layout.n_pages[predicates.dim])
@@ -130,7 +130,7 @@ def words_of(table: ClauseTable) -> Words:
     _write_tails(
         table.space_starts, layout.wide, predicates, tail_starts, spill_starts, tails, spilled
     )
-    return Words(layout, mask_starts, masks, tail_starts, tails, spilled)
+    return PredicateWords(layout, mask_starts, masks, tail_starts, tails, spilled)
 
 
 @bare
