@@ -304,18 +304,25 @@ def add_to(words: Words, filter_: np.uint64, slot: int) -> None:
 
 
 @bare
+def contains(words: Words, filter_: np.uint64, slot: int) -> bool:
+    """Whether a slot was added to the filter, or others that look like it."""
+    bit = _bit(slot, filter_ & _LOW_HALF)
+    return bool((words[(filter_ >> _HALF) + (bit >> _WORD)] >> (bit & _IN_WORD)) & _ONE != 0)
+
+
+@bare
 def _is_signed(slot: np.uint64, records: Slots, where: Ints, signed: SignedLeaves) -> bool:
     """Whether the event's leaves have the slot, as far as the clause's predicates put it there."""
     i, last = np.uint64(records.starts[slot]) + _ONE, np.uint64(records.starts[slot + _ONE])
     while i < last:
         head = records.words[i, 0]
         dim = head >> DIM_SHIFT
-        if head & NARROW != 0 and where[dim] > 0:  # else verification decides
-            filter_ = signed.filter_at[dim]
-            bit = _bit(slot, filter_ & _LOW_HALF)
-            word = signed.words[(filter_ >> _HALF) + (bit >> _WORD)]
-            if (word >> (bit & _IN_WORD)) & _ONE == 0:
-                return False
+        if (
+            head & NARROW != 0
+            and where[dim] > 0  # on a missing dimension or a list, verification decides
+            and not contains(signed.words, signed.filter_at[dim], slot)
+        ):
+            return False
         i += _ONE
     return True
 
