@@ -141,7 +141,7 @@ class Part:
             places = places[~aside[places]]
         if len(self.roster.terms):
             places = places[in_force(self.roster.terms[places], question.now)]
-        lacking = self.segment.lacking(events, places.astype(np.int32))
+        lacking = self.segment.lacking(events, frozen(places.astype(np.int32)))
         failing = (lacking > 0) & (lacking < NEVER)
         places, lacking = places[failing], lacking[failing]
         first = np.lexsort((self.roster.ranks[places], lacking))[:n]
