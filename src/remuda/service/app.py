@@ -6,6 +6,7 @@ import asyncio
 import logging
 import re
 import secrets
+from importlib.metadata import version
 from typing import Any
 
 from starlette.applications import Starlette
@@ -22,6 +23,7 @@ from remuda.service.problems import Refused, problem, refusal, response
 ENDPOINTS = (*questions.ENDPOINTS, *changes.ENDPOINTS, *mustang.ENDPOINTS)
 
 _ID = "remuda.request"
+_VERSION = version("remuda").encode()
 _GOOD_ID = re.compile(r"[\w.:-]{1,64}", re.ASCII)
 
 _logger = logging.getLogger("remuda.service")
@@ -73,7 +75,8 @@ class _Entrance:
 
         async def named(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], (b"x-request-id", request_id.encode())]
+                own = (b"x-request-id", request_id.encode()), (b"x-remuda-version", _VERSION)
+                message["headers"] = [*message["headers"], *own]
             await send(message)
 
         await self._app(scope, receive, named)
