@@ -9,11 +9,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from asking import Asker
 from hypothesis import given
 from hypothesis import strategies as st
 
 import remuda as rm
+from asking import Asker
 from remuda.service.app import ENDPOINTS, application
 from remuda.service.calls import ARROW, JSON, NDJSON, Service
 from remuda.service.limits import Limits

@@ -20,7 +20,7 @@ _FILES = {
     "/page/script.js": ("script.js", "text/javascript"),
 }
 _POLICY = {
-    "content-security-policy": "default-src 'self'; frame-ancestors 'none'",
+    "content-security-policy": "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
 }
