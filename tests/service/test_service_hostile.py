@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import time
@@ -14,6 +15,8 @@ from hypothesis import strategies as st
 
 import remuda as rm
 from asking import Asker
+from remuda.model.expressions import MAX_LEVELS
+from remuda.service import batches
 from remuda.service.app import ENDPOINTS, application
 from remuda.service.calls import ARROW, JSON, NDJSON, Service
 from remuda.service.limits import Limits
@@ -111,6 +114,21 @@ def test_lines_that_nest_are_rejects(http: Any) -> None:
     assert [one["line"] for one in found["rejects"]] == [1, 2]
 
 
+def test_the_deepest_criterion_that_the_engine_takes_passes(http: Any) -> None:
+    leaf = {"type": "INCLUDED", "lhs": "$.a", "values": [1]}
+    deep: dict[str, Any] = {}
+    for level in range(MAX_LEVELS):
+        kind = "OR" if level % 2 else "AND"
+        inner = [deep] if deep else []
+        deep = {"form": "UNF", "id": "d", "type": kind, "predicates": [leaf], "criterias": inner}
+    assert http.put(f"{PUT}/d", json=deep).status_code == 201
+    assert http.post(MATCH, json={"event": {"a": 1}}).json() == {"ids": ["d"]}
+    body = {"event": {"a": 1}, "id": "d"}
+    assert http.post("/v1/indexes/ads/explain", json=body).json()["explanation"]["holds"]
+    asked = {"criteria": deep, "requestContext": {"node": {"a": 1}}}
+    assert http.post("/mustang/v1/debug", json=asked).json()["data"]["result"]
+
+
 def test_large_bodies_are_refused_before_they_are_read(engine: rm.Engine, asking: Any) -> None:
     http = asking(engine, limits=Limits(body=100))
     headers = {"content-type": JSON}
@@ -133,6 +151,36 @@ def test_what_takes_too_long_is_told_so(engine: rm.Engine, asking: Any, monkeypa
     found = http.post("/v1/indexes/ads/scan", json={"event": {}})
     assert found.status_code == 504
     assert http.post(MATCH, json={"event": {"age": 30}}).json() == {"ids": ["adult"]}
+
+
+def test_an_answer_that_takes_too_long_stays_without_its_end(
+    engine: rm.Engine, monkeypatch: Any
+) -> None:
+    def pieces(*_: Any) -> Any:
+        yield b"first"
+        time.sleep(0.5)
+        yield b"last"
+
+    monkeypatch.setattr(batches, "answers", pieces)
+    app = application(Service(engine, Limits(seconds=0.2)))
+    sent: list[Any] = []
+
+    async def ask() -> None:
+        headers = [(b"content-type", NDJSON.encode()), (b"host", b"localhost")]
+        scope = {"type": "http", "method": "POST", "path": MANY, "raw_path": MANY.encode()}
+        scope |= {"headers": headers, "query_string": b"", "asgi": {"spec_version": "2.4"}}
+
+        async def receive() -> Any:
+            return {"type": "http.request", "body": b"", "more_body": False}
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        await app(scope, receive, send)
+
+    asyncio.run(ask())
+    assert [one.get("body") for one in sent[1:]] == [b"first"]
+    assert sent[-1]["more_body"]
 
 
 def test_a_fault_of_our_own_says_nothing_of_the_inside(
