@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import httpx
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -85,13 +86,15 @@ def test_it_answers_as_the_engine_does(
     assert str(found) == str(expected)
 
 
-@pytest.mark.parametrize("form", ["objects", "lines", "Arrow"])
+@pytest.mark.parametrize("form", ["objects", "lines", "Arrow", "batch", "Polars"])
 def test_batches_of_every_form(engine: rm.Engine, client: rm.Client, form: str) -> None:
     rows: list[dict[str, Any]] = [{"age": 20, "platform": "web"}, {"age": 3}, {}]
-    forms = {
+    forms: dict[str, Any] = {
         "objects": rows,
         "lines": b'{"age": 20, "platform": "web"}\n{"age": 3}\n{}',
         "Arrow": pa.Table.from_pylist(rows),
+        "batch": pa.RecordBatch.from_pylist(rows),
+        "Polars": pl.from_dicts(rows, infer_schema_length=None),
     }
     found = client.match_many("ads", forms[form])
     assert found["ids"].to_pylist() == [engine.search("ads", event) for event in rows]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import json
-import time
+import threading
 from typing import Any
 
 import pyarrow as pa
@@ -146,23 +146,48 @@ def test_bodies_are_not_unpacked(http: Any) -> None:
 
 
 def test_what_takes_too_long_is_told_so(engine: rm.Engine, asking: Any, monkeypatch: Any) -> None:
-    http = asking(engine, limits=Limits(seconds=0.05))
-    monkeypatch.setattr(engine, "scan", lambda *_, **__: time.sleep(0.5))
+    release = threading.Event()
+    http = asking(engine, limits=Limits(seconds=0.1))
+    monkeypatch.setattr(engine, "scan", lambda *_, **__: release.wait())
     found = http.post("/v1/indexes/ads/scan", json={"event": {}})
+    release.set()
     assert found.status_code == 504
     assert http.post(MATCH, json={"event": {"age": 30}}).json() == {"ids": ["adult"]}
+
+
+def test_searches_that_nobody_waits_for_keep_their_threads(
+    engine: rm.Engine, asking: Any, monkeypatch: Any
+) -> None:
+    begun: list[int] = []
+    release = threading.Event()
+
+    def scan(*_: Any, **__: Any) -> None:
+        begun.append(1)
+        release.wait()
+
+    monkeypatch.setattr(engine, "scan", scan)
+    http = asking(engine, limits=Limits(seconds=0.1, threads=2))
+    try:
+        for _ in range(6):
+            found = http.post("/v1/indexes/ads/scan", json={"event": {}})
+            assert found.status_code == 504
+        assert len(begun) == 2
+    finally:
+        release.set()
 
 
 def test_an_answer_that_takes_too_long_stays_without_its_end(
     engine: rm.Engine, monkeypatch: Any
 ) -> None:
+    release = threading.Event()
+
     def pieces(*_: Any) -> Any:
         yield b"first"
-        time.sleep(0.5)
+        release.wait()
         yield b"last"
 
     monkeypatch.setattr(batches, "answers", pieces)
-    app = application(Service(engine, Limits(seconds=0.2)))
+    app = application(Service(engine, Limits(seconds=1.0)))
     sent: list[Any] = []
 
     async def ask() -> None:
@@ -178,7 +203,10 @@ def test_an_answer_that_takes_too_long_stays_without_its_end(
 
         await app(scope, receive, send)
 
-    asyncio.run(ask())
+    try:
+        asyncio.run(ask())
+    finally:
+        release.set()
     assert [one.get("body") for one in sent[1:]] == [b"first"]
     assert sent[-1]["more_body"]
 

@@ -26,6 +26,7 @@ T = TypeVar("T")
 
 _PAUSES = (0.1, 0.5)  # seconds before a request is sent again
 _VERSION = "x-remuda-version"
+_OWN = version("remuda")
 
 _logger = logging.getLogger("remuda.client")
 
@@ -219,10 +220,11 @@ def _error(response: httpx.Response) -> RemudaError:
 
 def _compare(served: str | None) -> None:
     """Say once for each version that the service is of another."""
-    own = version("remuda")
-    if served != own and served not in _SAID:
+    if served != _OWN and served not in _SAID:
         _SAID.add(served)
-        _logger.warning("the client is remuda %s, the service %s", own, served or "says no version")
+        _logger.warning(
+            "the client is remuda %s, the service %s", _OWN, served or "says no version"
+        )
 
 
 _SAID: set[str | None] = set()

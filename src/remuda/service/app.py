@@ -6,7 +6,6 @@ import asyncio
 import logging
 import re
 import secrets
-from importlib.metadata import version
 from typing import Any
 
 from starlette.applications import Starlette
@@ -17,13 +16,13 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from remuda.service import changes, mustang, pages, questions
-from remuda.service.calls import Call, Endpoint, Service
+from remuda.service.calls import VERSION, Call, Endpoint, Service
 from remuda.service.problems import Refused, problem, refusal, response
 
 ENDPOINTS = (*questions.ENDPOINTS, *changes.ENDPOINTS, *mustang.ENDPOINTS)
 
 _ID = "remuda.request"
-_VERSION = version("remuda").encode()
+_VERSION = VERSION.encode()
 _GOOD_ID = re.compile(r"[\w.:-]{1,64}", re.ASCII)
 
 _logger = logging.getLogger("remuda.service")

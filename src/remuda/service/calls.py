@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from importlib.metadata import version
 from ipaddress import ip_address
 from typing import Any, TypeVar
 from urllib.parse import unquote
@@ -24,6 +25,7 @@ from remuda.service.tokens import Role, Tokens
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
 
+VERSION = version("remuda")
 JSON, NDJSON = "application/json", "application/x-ndjson"
 ARROW = "application/vnd.apache.arrow.stream"
 
