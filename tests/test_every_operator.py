@@ -27,7 +27,7 @@ from strategies import NOW
 CONDITIONS: dict[type, Any] = {
     conditions.In: conditions.In((1, "b")),
     conditions.Range: conditions.Range(1, 5, lower_closed=True),
-    conditions.Matches: conditions.Matches("b+"),
+    conditions.Regex: conditions.Regex("b+"),
     conditions.Version: conditions.Version("1.2", above=True),
     conditions.Like: conditions.Like("%b%"),
     conditions.Prefix: conditions.Prefix("b"),

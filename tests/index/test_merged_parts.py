@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remuda.cli.day import draw_day
+from remuda.cli.demo_data import draw_day
 from remuda.index import storage
 from remuda.index.index import Index
-from remuda.index.merging import merged, worth_merging
+from remuda.index.merged_parts import merged, worth_merging
 from remuda.index.roster import Roster, StoredCriteria, StoredIds, checksum
 from remuda.index.segment import Segment
 from remuda.index.state import Part, State

@@ -29,7 +29,7 @@ from remuda.index.files import local
 from remuda.index.forking import in_child
 from remuda.index.hits import best, joined, none, side_by_side
 from remuda.index.matches import Match, Matches
-from remuda.index.merging import merged, worth_merging
+from remuda.index.merged_parts import merged, worth_merging
 from remuda.index.nearest import Near, shortfall
 from remuda.index.portions import Size, in_order, n_threads
 from remuda.index.question import Now, Question, Tags, Weights, counted
@@ -38,7 +38,7 @@ from remuda.index.segment import Segment
 from remuda.index.state import Ids, Late, Names, Part, State, Tail
 from remuda.index.trial import try_out
 from remuda.language.criterion import Criterion
-from remuda.language.json import read_event
+from remuda.language.json_form import read_event
 from remuda.matchers.contract import NAMES, Hits
 from remuda.model.attributes import Attribute
 from remuda.model.explanations import Explanation

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from remuda.errors import InvalidCriterion
-from remuda.language import json
+from remuda.language import json_form
 from remuda.model.calendars import microseconds
 from remuda.model.explanations import Explanation, explain
 from remuda.model.expressions import Expression, checked_size, clock
@@ -98,7 +98,7 @@ class Criterion:
     @classmethod
     def from_json(cls, source: Mapping[str, Any] | str | bytes) -> Criterion:
         """Read Mustang's JSON, or ours, which is that and more."""
-        return cls(*json.read(source))
+        return cls(*json_form.read(source))
 
     def to_json(self, *, mustang: bool = False) -> dict[str, Any]:
         """Write our JSON; with `mustang`, refuse what Mustang lacks, naming the place."""
@@ -108,11 +108,13 @@ class Criterion:
         for name, moment in (("validFrom", self.valid_from), ("validUntil", self.valid_until)):
             if moment is not None:
                 head[name] = moment.isoformat().replace("+00:00", "Z")
-        return on_any_stack(lambda: json.write(self.id, self.expression, head, mustang=mustang))
+        return on_any_stack(
+            lambda: json_form.write(self.id, self.expression, head, mustang=mustang)
+        )
 
     def document(self) -> bytes:
         """The JSON text, which can always be read back."""
-        return on_any_stack(lambda: json.encode(self.to_json()))
+        return on_any_stack(lambda: json_form.encode(self.to_json()))
 
     def to_text(self) -> str:
         """Write the expression in the text form, which reads back with the same meaning."""

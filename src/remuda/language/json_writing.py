@@ -13,10 +13,10 @@ from remuda.model.conditions import (
     Exists,
     In,
     Like,
-    Matches,
     Missing,
     Prefix,
     Range,
+    Regex,
     Related,
     Suffix,
     Version,
@@ -134,7 +134,7 @@ def _detail(condition: Condition) -> Json:
             return {"caveat": relation.name, **_operands(values)}
         case Range():
             return {"caveat": "RANGE", **_bounds(condition)}
-        case Matches():
+        case Regex():
             return {"caveat": "REGEX", "regex": condition.whole_pattern}
         case Version(base, above, strict):
             check = "ABOVE" if above else "BELOW"

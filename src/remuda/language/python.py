@@ -13,10 +13,10 @@ from remuda.model.conditions import (
     Exists,
     In,
     Like,
-    Matches,
     Missing,
     Prefix,
     Range,
+    Regex,
     Related,
     Relation,
     Suffix,
@@ -78,11 +78,11 @@ class Attr:
 
     def matches(self, pattern: str) -> Predicate:
         """The whole string matches the regular expression."""
-        return self._predicate(Matches(pattern))
+        return self._predicate(Regex(pattern))
 
     def finds(self, pattern: str) -> Predicate:
         """Some part of the string matches the regular expression."""
-        return self._predicate(Matches(pattern, find=True))
+        return self._predicate(Regex(pattern, find=True))
 
     def like(self, pattern: str, escape: str = "\\") -> Predicate:
         """The whole string fits SQL's LIKE pattern."""

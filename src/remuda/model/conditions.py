@@ -81,7 +81,7 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
-class Matches:
+class Regex:
     """The whole string matches the regular expression; with `find`, some part of it does."""
 
     pattern: str
@@ -252,7 +252,7 @@ class Missing:
 
 
 Condition = (
-    In | Range | Matches | Version | Like | Prefix | Suffix | Contains | Related | Exists | Missing
+    In | Range | Regex | Version | Like | Prefix | Suffix | Contains | Related | Exists | Missing
 )
 _WHOLE = frozenset({Related, Exists, Missing})
 TWO_VALUED = frozenset({Exists, Missing})

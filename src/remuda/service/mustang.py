@@ -11,7 +11,7 @@ from msgspec import Struct
 from starlette.responses import Response
 
 from remuda import errors
-from remuda.language import json as documents
+from remuda.language import json_form as documents
 from remuda.language.criterion import Criterion
 from remuda.model.expressions import clock
 from remuda.proof.ratifying import Disagreement, Ratification
