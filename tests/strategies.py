@@ -20,12 +20,14 @@ from remuda.errors import InvalidCriterion
 from remuda.model.attributes import Attribute
 from remuda.model.calendars import Extract
 from remuda.model.conditions import (
+    Absent,
     Contains,
     Exists,
     In,
     Like,
     Matches,
     Missing,
+    NullValue,
     Prefix,
     Range,
     Related,
@@ -198,6 +200,8 @@ conditions = st.one_of(
     st.builds(Related, st.sampled_from(Relation), _operands),
     st.just(Exists()),
     st.just(Missing()),
+    st.just(NullValue()),
+    st.just(Absent()),
 )
 
 _ZONES = ("UTC", "Europe/Berlin", "Europe/Dublin", "Africa/Casablanca")

@@ -36,6 +36,8 @@ CONDITIONS: dict[type, Any] = {
     conditions.Related: conditions.Related(Relation.SUPERSET, (1,)),
     conditions.Exists: conditions.Exists(),
     conditions.Missing: conditions.Missing(),
+    conditions.NullValue: conditions.NullValue(),
+    conditions.Absent: conditions.Absent(),
 }
 OPERATIONS: dict[type, Any] = {
     operations.Calculate: operations.Calculate(Arithmetic.ADDITION, 2),

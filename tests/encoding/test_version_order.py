@@ -122,7 +122,7 @@ def test_segments_that_sorted_any_version_are_built_anew(
     criteria = [rm.Criterion("p", v >= "v2"), rm.Criterion("q", v >= "0.0.0-alpha")]
     with monkeypatch.context() as before:
         before.setattr(literals, "view_of", lambda _: literals.View.VERSION)
-        before.setattr(storage, "_WORDS", 1)
+        before.setitem(storage._LAYOUTS, "words", 1)
         old = rm.Index.build(criteria)
         old.save(tmp_path)
     assert rm.load(tmp_path).match({"v": "0.0.0"}) == ["q"]

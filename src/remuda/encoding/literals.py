@@ -15,10 +15,11 @@ from functools import cached_property
 import numpy as np
 
 from remuda.arrays import Ints, frozen, starts_of
-from remuda.encoding.spaces import Span, ValueSpaces, VersionSpaces
+from remuda.encoding.spaces import LackSpaces, Span, ValueSpaces, VersionSpaces
 from remuda.encoding.table import Predicates
 from remuda.model.attributes import Attribute
 from remuda.model.conditions import (
+    Absent,
     Condition,
     Contains,
     Exists,
@@ -26,6 +27,7 @@ from remuda.model.conditions import (
     Like,
     Matches,
     Missing,
+    NullValue,
     Prefix,
     Range,
     Related,
@@ -43,6 +45,7 @@ class View(StrEnum):
 
     VALUE = "value"
     VERSION = "version"
+    LACK = "lack"  # whether it is null or absent
     PATTERN = "pattern"
     SET = "set"
     TEST = "test"  # the condition itself is asked, value by value
@@ -75,6 +78,8 @@ def view_of(condition: Condition) -> View:
             return View.SET
         case In() | Range() | Prefix() | Exists() | Missing():
             return View.VALUE
+        case NullValue() | Absent():
+            return View.LACK
 
 
 def splits(predicate: Predicate) -> bool:
@@ -129,7 +134,8 @@ class LiteralPool:
         return self.dimensions.setdefault(dimension, len(self.dimensions))
 
 
-Spaces = ValueSpaces | VersionSpaces | None  # None: yes/no
+Cells = ValueSpaces | VersionSpaces | LackSpaces
+Spaces = Cells | None  # None: yes/no
 
 
 @dataclass(frozen=True)
@@ -196,6 +202,8 @@ def _dimension(predicate: Predicate) -> Dimension:
     if isinstance(condition, Exists | Missing):  # no operation makes a present value missing
         return Dimension(predicate.attribute, (), View.VALUE)
     view = view_of(condition)
+    if view is View.LACK:
+        return Dimension(predicate.attribute, (), view)
     alone = condition if view in YES_OR_NO else None
     return Dimension(predicate.attribute, predicate.operations, view, alone)
 
@@ -206,6 +214,8 @@ def _partition(base: Dimension, conditions: Iterable[Condition]) -> Spaces:
             return ValueSpaces(conditions)
         case View.VERSION:
             return VersionSpaces(c for c in conditions if isinstance(c, Version))
+        case View.LACK:
+            return LackSpaces()
         case View.PATTERN | View.SET | View.TEST:
             return None
 
@@ -245,7 +255,7 @@ def _accepted(test: Predicate, spaces: Spaces) -> tuple[list[Span], bool, bool]:
     else:
         n_present = spaces.n_present
         asked = spaces.spans(test.condition)  # type: ignore[arg-type]
-    missing = isinstance(test.condition, Missing)
+    missing = isinstance(test.condition, Missing | Absent)
     if test.polarity is Polarity.INCLUDED:
         return asked, missing, False
     refused = _complement(asked, n_present)

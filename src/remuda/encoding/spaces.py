@@ -17,7 +17,18 @@ from typing import Any
 import numpy as np
 
 from remuda.arrays import Floats, Longs
-from remuda.model.conditions import Condition, Exists, In, Missing, Prefix, Range, Version
+from remuda.model.attributes import Lack
+from remuda.model.conditions import (
+    Absent,
+    Condition,
+    Exists,
+    In,
+    Missing,
+    NullValue,
+    Prefix,
+    Range,
+    Version,
+)
 from remuda.model.values import Kind, is_text, key, number, ordered
 from remuda.model.versions import version_key
 
@@ -105,6 +116,35 @@ class ValueSpaces:
         begin = 0 if lower is None else bisect_left(cuts, lower) + 1
         end = len(cuts) + 1 if upper is None else bisect_left(cuts, upper) + 1
         return [(first + begin, first + end)] if begin < end else []
+
+
+class LackSpaces:
+    """The partition of a dimension that tells why values are missing: OTHER, or null.
+
+    OTHER has the empty list and every present value; what is absent is in no space, as anything
+    is that an event does not have.
+    """
+
+    NULL = OTHER + 1
+    n_present = NULL
+
+    def of(self, value: Any) -> int:
+        """The space of a present value."""
+        return OTHER
+
+    def of_lack(self, lack: Lack) -> int | None:
+        """The space of a value that is missing so; None where it has none."""
+        match lack:
+            case Lack.NULL:
+                return self.NULL
+            case Lack.EMPTY:
+                return OTHER
+            case Lack.ABSENT:
+                return None
+
+    def spans(self, condition: NullValue | Absent) -> list[Span]:
+        """The spaces that the condition accepts."""
+        return [(self.NULL, self.NULL + 1)] if isinstance(condition, NullValue) else []
 
 
 class VersionSpaces:

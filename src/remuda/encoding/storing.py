@@ -9,14 +9,18 @@ import numpy as np
 
 from remuda.arrays import starts_of
 from remuda.encoding.literals import YES, Dimension, Spaces, View, Vocabulary
-from remuda.encoding.spaces import ValueSpaces, VersionSpaces
+from remuda.encoding.spaces import LackSpaces, ValueSpaces, VersionSpaces
 from remuda.encoding.table import ClauseTable
 from remuda.language import json
-from remuda.model.conditions import Condition, In, Version
+from remuda.model.conditions import Absent, Condition, In, Version
 from remuda.model.expressions import Predicate
 from remuda.model.values import Kind, key, ordered
 
-_STAND_IN: dict[View, Condition] = {View.VALUE: In(()), View.VERSION: Version("0", above=True)}
+_STAND_IN: dict[View, Condition] = {
+    View.VALUE: In(()),
+    View.VERSION: Version("0", above=True),
+    View.LACK: Absent(),
+}
 
 
 def write_vocabulary(vocabulary: Vocabulary) -> list[dict[str, Any]]:
@@ -60,7 +64,7 @@ def _dimension(document: Mapping[str, Any]) -> Dimension:
 
 
 def _written_spaces(spaces: Spaces) -> Any:
-    if spaces is None:
+    if spaces is None or isinstance(spaces, LackSpaces):
         return None
     if isinstance(spaces, VersionSpaces):
         return spaces.bases
@@ -89,6 +93,8 @@ def _spaces(view: View, written: Any) -> Spaces:
             return ValueSpaces.restored(points, cuts)
         case View.VERSION:
             return VersionSpaces.restored(written)
+        case View.LACK:
+            return LackSpaces()
         case View.PATTERN | View.SET | View.TEST:
             return None
 

@@ -13,7 +13,7 @@ from remuda.arrays import Bools, Ints, Longs, starts_of
 from remuda.encoding.literals import YES, Dimension, Spaces, Vocabulary
 from remuda.encoding.narrowing import GONE, base_of
 from remuda.encoding.plan import Plan
-from remuda.encoding.spaces import OTHER, Span, ValueSpaces, VersionSpaces
+from remuda.encoding.spaces import OTHER, LackSpaces, Span, ValueSpaces, VersionSpaces
 from remuda.jit import kernel
 from remuda.model.attributes import Attribute
 from remuda.model.values import Kind
@@ -154,6 +154,11 @@ def _unite(
     """
     if sources[0].spaces is None:
         return None, [[(YES, YES + 1)]] * len(sources)
+    if isinstance(sources[0].spaces, LackSpaces):  # which are all the same
+        null = LackSpaces.NULL
+        for source in sources:
+            images.lo[source.start + null], images.hi[source.start + null] = null, null + 1
+        return sources[0].spaces, [[(OTHER, OTHER + 1)]] * len(sources)
     points = [_points(source, needs) for source in sources]
     regions = [_regions(source, needs, images) for source in sources]
     cuts, places = {}, {}

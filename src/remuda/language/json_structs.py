@@ -148,9 +148,19 @@ class NonExistence(_Detail, tag="NON_EXISTENCE"):
         return conditions.Missing()
 
 
+class NullValue(_Detail, tag="NULL_VALUE"):
+    def condition(self) -> conditions.Condition:
+        return conditions.NullValue()
+
+
+class Absent(_Detail, tag="ABSENT"):
+    def condition(self) -> conditions.Condition:
+        return conditions.Absent()
+
+
 Detail = (
     Equality | Subset | Superset | Equalset | Overlaps | Range | Regex | Versioning
-    | Like | Prefix | Suffix | Contains | Existence | NonExistence
+    | Like | Prefix | Suffix | Contains | Existence | NonExistence | NullValue | Absent
 )  # fmt: skip
 
 

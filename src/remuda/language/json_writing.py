@@ -8,6 +8,7 @@ from remuda.errors import InvalidCriterion
 from remuda.language.json_values import is_plain, is_simple, plain, typed
 from remuda.logic.normal import nnf
 from remuda.model.conditions import (
+    Absent,
     Condition,
     Contains,
     Exists,
@@ -15,6 +16,7 @@ from remuda.model.conditions import (
     Like,
     Matches,
     Missing,
+    NullValue,
     Prefix,
     Range,
     Related,
@@ -146,16 +148,18 @@ def _detail(condition: Condition) -> Json:
             }
         case Like(pattern, escape):
             return {"caveat": "LIKE", "pattern": pattern, "escape": escape}
-        case Prefix(text):
-            return {"caveat": "PREFIX", "text": text}
-        case Suffix(text):
-            return {"caveat": "SUFFIX", "text": text}
-        case Contains(text):
-            return {"caveat": "CONTAINS", "text": text}
-        case Exists():
-            return {"caveat": "EXISTENCE"}
-        case Missing():
-            return {"caveat": "NON_EXISTENCE"}
+        case Prefix(text) | Suffix(text) | Contains(text):
+            return {"caveat": type(condition).__name__.upper(), "text": text}
+        case Exists() | Missing() | NullValue() | Absent():
+            return {"caveat": _PRESENCE[type(condition)]}
+
+
+_PRESENCE: dict[type[Condition], str] = {
+    Exists: "EXISTENCE",
+    Missing: "NON_EXISTENCE",
+    NullValue: "NULL_VALUE",
+    Absent: "ABSENT",
+}
 
 
 def _operands(values: tuple[Any, ...]) -> Json:

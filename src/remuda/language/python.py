@@ -8,6 +8,7 @@ from typing import Any
 from remuda.model.attributes import Attribute
 from remuda.model.calendars import Extract
 from remuda.model.conditions import (
+    Absent,
     Condition,
     Contains,
     Exists,
@@ -15,6 +16,7 @@ from remuda.model.conditions import (
     Like,
     Matches,
     Missing,
+    NullValue,
     Prefix,
     Range,
     Related,
@@ -123,6 +125,14 @@ class Attr:
     def missing(self) -> Predicate:
         """There is no value."""
         return self._predicate(Missing())
+
+    def is_null_value(self) -> Predicate:
+        """The path is there, and its value is null."""
+        return self._predicate(NullValue())
+
+    def is_absent(self) -> Predicate:
+        """The path is not there; one that leads through null is not."""
+        return self._predicate(Absent())
 
     def version(self) -> VersionAttr:
         """The string as a version: `attr("app").version() >= "3.2.0"`."""

@@ -22,6 +22,7 @@ from remuda.language.subjects import SUBJECT_FUNCTIONS, Subject, is_subject, sub
 from remuda.language.tokens import DIALECT, tokens
 from remuda.language.writing import to_text
 from remuda.model.conditions import (
+    Absent,
     Condition,
     Contains,
     Exists,
@@ -29,6 +30,7 @@ from remuda.model.conditions import (
     Like,
     Matches,
     Missing,
+    NullValue,
     Prefix,
     Range,
     Related,
@@ -277,6 +279,10 @@ def _missing(node: exp.Expr, deny: bool) -> Expression:
     return _presence(subject(*arguments(node, 1)), deny)
 
 
+def _lack(condition: Condition, node: exp.Expr, deny: bool) -> Expression:
+    return _flat(subject(*arguments(node, 1)), condition, deny)
+
+
 def _textual(condition: Callable[[str], Condition], node: exp.Expr, deny: bool) -> Expression:
     about, operand = arguments(node, 2)
     return _strong(subject(about), made(operand, condition, text(operand)), deny)
@@ -335,6 +341,7 @@ _PREDICATES: dict[type[exp.Expr], Reader] = {
     exp.RegexpLike: _rlike,
 }
 _PREDICATE_FUNCTIONS: dict[str, Reader] = {
+    "absent": partial(_lack, Absent()),
     "array_contains": _array_contains,
     "arrays_overlap": _arrays_overlap,
     "contains": partial(_textual, Contains),
@@ -343,6 +350,7 @@ _PREDICATE_FUNCTIONS: dict[str, Reader] = {
     "is_number": _is_number,
     "matches": partial(_textual, Matches),
     "missing": _missing,
+    "null_value": partial(_lack, NullValue()),
     "startswith": partial(_textual, Prefix),
     "within": _within,
     **{str(relation): partial(_related, relation) for relation in Relation},

@@ -12,6 +12,7 @@ from dataclasses import replace
 from remuda.logic.ranges import is_empty, is_point, range_within
 from remuda.model.attributes import Attribute, Every, Query
 from remuda.model.conditions import (
+    OF_LACK,
     Condition,
     Contains,
     Exists,
@@ -39,6 +40,8 @@ def plain(predicate: Predicate, *, single: bool = False) -> Expression:
             operations=(),
             polarity=Polarity.INCLUDED,
         )
+    if type(condition) in OF_LACK:
+        return replace(predicate, operations=())
     if unsatisfiable(condition) or (single and isinstance(condition, Related)):
         if polarity is Polarity.STRONGLY_EXCLUDED:
             return Predicate(predicate.attribute, Exists())
@@ -71,9 +74,15 @@ def implies(first: Predicate, second: Predicate) -> bool:
     if first.attribute != second.attribute:
         return False
     if isinstance(second.condition, Exists):
-        return first.polarity is not Polarity.EXCLUDED and not isinstance(first.condition, Missing)
-    if isinstance(first.condition, Missing):
-        return second.polarity is Polarity.EXCLUDED or isinstance(second.condition, Missing)
+        return first.polarity is not Polarity.EXCLUDED and not _lacks(first)
+    if isinstance(second.condition, Missing):
+        return _lacks(first)
+    if _lacks(first):
+        if second.polarity is not Polarity.EXCLUDED:
+            return first == second
+        return type(second.condition) not in OF_LACK or contradict(first, second)
+    if isinstance(first.condition, Exists):
+        return second.polarity is Polarity.EXCLUDED and type(second.condition) in OF_LACK
     if first.operations != second.operations:
         return False
     if first.polarity is Polarity.INCLUDED:
@@ -123,8 +132,12 @@ def within(inner: Condition, outer: Condition) -> bool:
 def _contradicts(first: Predicate, second: Predicate) -> bool:
     if first.attribute != second.attribute:
         return False
-    if isinstance(first.condition, Missing):
-        return implies(second, Predicate(first.attribute, Exists()))
+    if _lacks(first):
+        other = _lacks(second) and Missing not in (type(first.condition), type(second.condition))
+        if other and first.condition != second.condition:
+            return True
+        if implies(second, Predicate(first.attribute, Exists())):
+            return True
     return (
         first.polarity is Polarity.INCLUDED
         and second.polarity is not Polarity.INCLUDED
@@ -133,11 +146,18 @@ def _contradicts(first: Predicate, second: Predicate) -> bool:
     )
 
 
+def _lacks(predicate: Predicate) -> bool:
+    """Whether it holds of missing attributes alone."""
+    of_missing = type(predicate.condition) in OF_LACK or isinstance(predicate.condition, Missing)
+    return of_missing and predicate.polarity is Polarity.INCLUDED
+
+
 def _completes(first: Predicate, second: Predicate) -> bool:
     if first.attribute != second.attribute:
         return False
     if isinstance(first.condition, Exists):  # all that is left is a missing attribute
-        return second.polarity is Polarity.EXCLUDED or isinstance(second.condition, Missing)
+        denied = second.polarity is Polarity.EXCLUDED and type(second.condition) not in OF_LACK
+        return denied or isinstance(second.condition, Missing)
     return (
         first.polarity is Polarity.INCLUDED
         and second.polarity is Polarity.EXCLUDED

@@ -1,7 +1,8 @@
 """Conditions: what a predicate asks of the values of its attribute.
 
 Most look at one value at a time, and a list satisfies them by any of its elements; Related,
-Exists and Missing look at the list itself. None of them accepts a missing value, but Missing.
+Exists and Missing look at the list itself. None of them accepts a missing value, but Missing;
+NullValue and Absent see why it is missing instead.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from enum import StrEnum
 from typing import Any
 
 from remuda.errors import InvalidCriterion
+from remuda.model.attributes import Lack
 from remuda.model.patterns import (
     SURELY_SMALL,
     check_size,
@@ -251,11 +253,29 @@ class Missing:
         return value is None
 
 
+@dataclass(frozen=True, slots=True)
+class NullValue:
+    """The path is there, and its value is null."""
+
+    def accepts(self, value: Any) -> bool:
+        return value is Lack.NULL
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """The path is not there."""
+
+    def accepts(self, value: Any) -> bool:
+        return value is Lack.ABSENT
+
+
 Condition = (
-    In | Range | Matches | Version | Like | Prefix | Suffix | Contains | Related | Exists | Missing
-)
-_WHOLE = frozenset({Related, Exists, Missing})
-TWO_VALUED = frozenset({Exists, Missing})
+    In | Range | Matches | Version | Like | Prefix | Suffix | Contains | Related
+    | Exists | Missing | NullValue | Absent
+)  # fmt: skip
+_WHOLE = frozenset({Related, Exists, Missing, NullValue, Absent})
+OF_LACK = frozenset({NullValue, Absent})  # these are given the lack of a missing value
+TWO_VALUED = OF_LACK | {Exists, Missing}
 
 
 def satisfies(condition: Condition, value: Any) -> bool:

@@ -10,7 +10,9 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
+from remuda.model.attributes import Lack
 from remuda.model.conditions import (
+    Absent,
     Condition,
     Contains,
     Exists,
@@ -18,6 +20,7 @@ from remuda.model.conditions import (
     Like,
     Matches,
     Missing,
+    NullValue,
     Prefix,
     Range,
     Related,
@@ -39,7 +42,8 @@ _LAST_NUMBER = re.compile(r"\d+(?=\D*$)")
 def around(condition: Condition, rng: Random) -> list[Any]:
     """Values on both sides of each border that the condition draws; which side, the caller looks.
 
-    A list stands for many values; one that is itself a value is an element here.
+    A list stands for many values; one that is itself a value is an element here. None is absent;
+    other kinds of missing values are named by their lack.
     """
     match condition:
         case In(values=values):
@@ -56,8 +60,8 @@ def around(condition: Condition, rng: Random) -> list[Any]:
             return list(_around_version(base))
         case Related():
             return list(_around_set([_element(value) for value in condition.values]))
-        case Exists() | Missing():
-            return ["~", None, [None]]
+        case Exists() | Missing() | NullValue() | Absent():
+            return ["~", None, [None], Lack.NULL, Lack.EMPTY]
 
 
 def neighbours(value: Any) -> list[Any]:
