@@ -15,7 +15,16 @@ from functools import cached_property
 import numpy as np
 
 from remuda.arrays import Ints, frozen, starts_of
-from remuda.encoding.spaces import LackSpaces, Span, ValueSpaces, VersionSpaces
+from remuda.encoding.spaces import (
+    NETWORKS,
+    VERSIONS,
+    LackSpaces,
+    Order,
+    OrderSpaces,
+    Span,
+    ValueSpaces,
+    semvers,
+)
 from remuda.encoding.table import Predicates
 from remuda.model.attributes import Attribute
 from remuda.model.conditions import (
@@ -27,10 +36,12 @@ from remuda.model.conditions import (
     Like,
     Matches,
     Missing,
+    Network,
     NullValue,
     Prefix,
     Range,
     Related,
+    SemVer,
     Suffix,
     Version,
 )
@@ -45,6 +56,8 @@ class View(StrEnum):
 
     VALUE = "value"
     VERSION = "version"
+    SEMVER = "semver"
+    NETWORK = "network"
     LACK = "lack"  # whether it is null or absent
     PATTERN = "pattern"
     SET = "set"
@@ -58,6 +71,7 @@ YES_OR_NO = frozenset({View.PATTERN, View.SET, View.TEST})
 class Dimension:
     """An attribute after pre-operations, looked at in one way (against one condition, if yes/no).
 
+    As SemVer, `condition` is the reading, with or without its options.
     `copy` tells apart the dimensions that hold a second or third predicate of one clause.
     """
 
@@ -72,6 +86,10 @@ def view_of(condition: Condition) -> View:
     match condition:
         case Version():
             return View.VERSION if condition.key.is_plain else View.TEST
+        case SemVer():
+            return View.SEMVER
+        case Network():
+            return View.NETWORK
         case Matches() | Like() | Suffix() | Contains():
             return View.PATTERN
         case Related():
@@ -134,7 +152,7 @@ class LiteralPool:
         return self.dimensions.setdefault(dimension, len(self.dimensions))
 
 
-Cells = ValueSpaces | VersionSpaces | LackSpaces
+Cells = ValueSpaces | OrderSpaces | LackSpaces
 Spaces = Cells | None  # None: yes/no
 
 
@@ -205,6 +223,8 @@ def _dimension(predicate: Predicate) -> Dimension:
     if view is View.LACK:
         return Dimension(predicate.attribute, (), view)
     alone = condition if view in YES_OR_NO else None
+    if isinstance(condition, SemVer):
+        alone = condition.reading
     return Dimension(predicate.attribute, predicate.operations, view, alone)
 
 
@@ -212,12 +232,25 @@ def _partition(base: Dimension, conditions: Iterable[Condition]) -> Spaces:
     match base.view:
         case View.VALUE:
             return ValueSpaces(conditions)
-        case View.VERSION:
-            return VersionSpaces(c for c in conditions if isinstance(c, Version))
+        case View.VERSION | View.SEMVER | View.NETWORK:
+            return OrderSpaces(order_of(base), conditions)
         case View.LACK:
             return LackSpaces()
         case View.PATTERN | View.SET | View.TEST:
             return None
+
+
+def order_of(dimension: Dimension) -> Order:
+    """The order that values have, looked at as this dimension does."""
+    match dimension.view, dimension.condition:
+        case View.VERSION, None:
+            return VERSIONS
+        case View.NETWORK, None:
+            return NETWORKS
+        case View.SEMVER, SemVer() as reading:
+            return semvers(reading)
+        case _:
+            raise ValueError(f"a dimension that is looked at as {dimension.view} has no such order")
 
 
 def _predicates(

@@ -15,6 +15,7 @@ from remuda.language.json_structs import Detail, Form, PreOperation
 from remuda.language.json_structs import Predicate as WrittenPredicate
 from remuda.language.json_values import Nested, typed, value_of
 from remuda.model.calendars import Extract
+from remuda.model.conditions import Comparison
 from remuda.model.expressions import MAX_LEVELS, Expression, Polarity, Predicate
 from remuda.model.stacks import on_any_stack
 
@@ -164,6 +165,7 @@ def _choices(place: str) -> tuple[str, ...]:
         "caveat": _tags(Detail),
         "extract": tuple(Extract),
         "check": ("ABOVE", "BELOW"),
+        "operator": tuple(Comparison),
         "type": ("AND", "OR"),
         "conjunctions.type": ("AND",),
         "disjunctions.type": ("OR",),

@@ -108,6 +108,25 @@ class Versioning(_Detail, tag="VERSIONING"):
         return conditions.Version(self.base_version, above, strict)
 
 
+class SemVer(_Detail, tag="SEMVER"):
+    operator: conditions.Comparison
+    base_version: str
+    parts: bool = False
+    v: bool = False
+
+    def condition(self) -> conditions.Condition:
+        options = self.parts, self.v
+        return _at("baseVersion", conditions.SemVer, self.base_version, self.operator, *options)
+
+
+class Network(_Detail, tag="NETWORK"):
+    networks: list[str]
+
+    def condition(self) -> conditions.Condition:
+        _each(lambda one: conditions.Network((one,)), self.networks, "networks")
+        return conditions.Network(tuple(self.networks))
+
+
 class Like(_Detail, tag="LIKE"):
     pattern: str
     escape: str = "\\"
@@ -160,7 +179,8 @@ class Absent(_Detail, tag="ABSENT"):
 
 Detail = (
     Equality | Subset | Superset | Equalset | Overlaps | Range | Regex | Versioning
-    | Like | Prefix | Suffix | Contains | Existence | NonExistence | NullValue | Absent
+    | SemVer | Network | Like | Prefix | Suffix | Contains
+    | Existence | NonExistence | NullValue | Absent
 )  # fmt: skip
 
 

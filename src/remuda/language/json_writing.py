@@ -16,10 +16,12 @@ from remuda.model.conditions import (
     Like,
     Matches,
     Missing,
+    Network,
     NullValue,
     Prefix,
     Range,
     Related,
+    SemVer,
     Suffix,
     Version,
 )
@@ -146,6 +148,12 @@ def _detail(condition: Condition) -> Json:
                 "baseVersion": base,
                 "excludeBase": strict,
             }
+        case SemVer(base, operator, parts, v):
+            options = {name: True for name, said in (("parts", parts), ("v", v)) if said}
+            compared = {"operator": operator.value, "baseVersion": base}
+            return {"caveat": "SEMVER", **compared, **options}
+        case Network(networks):
+            return {"caveat": "NETWORK", "networks": list(networks)}
         case Like(pattern, escape):
             return {"caveat": "LIKE", "pattern": pattern, "escape": escape}
         case Prefix(text) | Suffix(text) | Contains(text):

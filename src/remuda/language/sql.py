@@ -35,11 +35,13 @@ from remuda.model.conditions import (
     Like,
     Matches,
     Missing,
+    Network,
     NullValue,
     Prefix,
     Range,
     Related,
     Relation,
+    SemVer,
     Suffix,
     Version,
 )
@@ -145,7 +147,9 @@ def _condition(about: str, condition: Condition) -> tuple[_Type, Wording]:
             )
         case NullValue() | Absent():
             raise _Unsaid("Spark does not tell null from what is not there")
-        case Version():
+        case Network():
+            raise _Unsaid("Spark does not know networks")
+        case Version() | SemVer():
             raise _Unsaid("Spark does not know the order of versions")
         case Exists() | Missing():  # which are about the path, without its pre-operations
             raise TypeError(f"{condition!r} is said without a subject")

@@ -17,16 +17,19 @@ from remuda.language.subjects import FIELDS
 from remuda.model.attributes import Attribute, Every, Index, Step
 from remuda.model.conditions import (
     Absent,
+    Comparison,
     Contains,
     Exists,
     In,
     Like,
     Matches,
     Missing,
+    Network,
     NullValue,
     Prefix,
     Range,
     Related,
+    SemVer,
     Suffix,
     Version,
 )
@@ -66,6 +69,10 @@ def _wording(predicate: Predicate) -> Wording:
             )
         case Version(base, above, strict):
             return plainly(f"version({about}) {sign(above, not strict)} {string(base)}")
+        case SemVer() as condition:
+            return _semver(about, condition)
+        case Network(networks):
+            return plainly(f"cidr({', '.join((about, *map(string, networks)))})")
         case Like(pattern, escape):
             fits = string(pattern) + ("" if escape == "\\" else f" ESCAPE {string(escape)}")
             return worded(f"{about} LIKE {fits}", f"{about} NOT LIKE {fits}")
@@ -80,6 +87,15 @@ def _wording(predicate: Predicate) -> Wording:
         case NullValue() | Absent() as condition:
             name = "absent" if isinstance(condition, Absent) else "null_value"
             return plainly(f"{name}({about})")
+
+
+def _semver(about: str, condition: SemVer) -> Wording:
+    options = [name for name in ("parts", "v") if getattr(condition, name)]
+    told = ", ".join((about, *(f"{name} => TRUE" for name in options)))
+    base = string(condition.base)
+    if condition.operator is Comparison.EQUAL:
+        return worded(f"semver({told}) = {base}", f"semver({told}) <> {base}")
+    return plainly(f"semver({told}) {condition.operator} {base}")
 
 
 def _range(about: str, condition: Range) -> Wording:

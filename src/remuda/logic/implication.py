@@ -18,6 +18,7 @@ from remuda.model.conditions import (
     Exists,
     In,
     Missing,
+    Network,
     Prefix,
     Range,
     Related,
@@ -25,6 +26,7 @@ from remuda.model.conditions import (
     Suffix,
 )
 from remuda.model.expressions import And, Expression, Or, Polarity, Predicate
+from remuda.model.networks import joined
 from remuda.model.operations import Size
 
 
@@ -66,6 +68,8 @@ def unsatisfiable(condition: Condition) -> bool:
         return not condition.keys
     if isinstance(condition, Related):  # an empty list is missing, so only superset has a list
         return not condition.keys and condition.relation is not Relation.SUPERSET
+    if isinstance(condition, Network):
+        return not condition.blocks
     return isinstance(condition, Range) and is_empty(condition)
 
 
@@ -119,6 +123,8 @@ def within(inner: Condition, outer: Condition) -> bool:
             return any(map(outer.accepts, inner.values))
         case Range(), Range():
             return range_within(inner, outer)
+        case Network(), Network():
+            return joined((*inner.blocks, *outer.blocks)) == outer.blocks
         case Prefix(), Prefix():
             return inner.text.startswith(outer.text)
         case Suffix(), Suffix():

@@ -18,10 +18,12 @@ from remuda.model.conditions import (
     Like,
     Matches,
     Missing,
+    Network,
     NullValue,
     Prefix,
     Range,
     Related,
+    SemVer,
     Suffix,
     Version,
 )
@@ -206,6 +208,11 @@ def _condition(condition: Condition) -> str:
         case Version(base, above, strict):
             sign = (">" if above else "<") + ("" if strict else "=")
             return f"version {sign} {base}"
+        case SemVer(base, operator, parts, v):
+            options = ", ".join(name for name, said in (("parts", parts), ("v", v)) if said)
+            return f"semver {operator} {base}{f' ({options})' if options else ''}"
+        case Network(networks):
+            return f"in network {_several(networks)}"
         case Like(pattern):
             return f"like {pattern!r}"
         case Prefix(text) | Suffix(text) | Contains(text):

@@ -20,13 +20,16 @@ from remuda.model.conditions import (
     Like,
     Matches,
     Missing,
+    Network,
     NullValue,
     Prefix,
     Range,
     Related,
+    SemVer,
     Suffix,
     Version,
 )
+from remuda.model.networks import address_at
 from remuda.proof.accepted_texts import text_for
 
 # Of all types, and equal to nothing that a criterion is likely to ask for.
@@ -58,6 +61,10 @@ def around(condition: Condition, rng: Random) -> list[Any]:
             return [text, text + "x", "x" + text, f"x{text}y", text[:-1], text[1:], *_texts(text)]
         case Version(base):
             return list(_around_version(base))
+        case SemVer(base):
+            return list(_around_semver(base, str(condition.key)))
+        case Network():
+            return list(_around_network(condition))
         case Related():
             return list(_around_set([_element(value) for value in condition.values]))
         case Exists() | Missing() | NullValue() | Absent():
@@ -132,9 +139,31 @@ def _around_version(base: str) -> Iterator[str]:
     yield base
     for end in (".0", ".1", "-alpha", "-1", "-sp", ".0.0.1"):
         yield base + end
-    yield _LAST_NUMBER.sub(lambda number: str(max(0, int(number[0][:18]) - 1)), base)
-    yield _LAST_NUMBER.sub(lambda number: str(int(number[0][:18]) + 1), base)
+    yield from _shifted_numbers(base)
     yield from ("", "0", "999999999", "~")
+
+
+def _around_semver(base: str, plain: str) -> Iterator[str]:
+    core = plain.partition("-")[0]
+    yield from (base, plain, core, f"{core}+build", f"{core}-0", f"{plain}.0", f"v{plain}", "~")
+    yield from _shifted_numbers(core)
+    yield from ("0.0.0-0", "999999999.0.0", core.rpartition(".")[0])
+
+
+def _around_network(condition: Network) -> Iterator[str]:
+    yield from (*condition.networks, "0.0.0.0", "::", "~")  # noqa: S104 - an address like any other
+    for first, last in condition.blocks:
+        for family, number in (first, last, (first[0], first[1] - 1), (last[0], last[1] + 1)):
+            if 0 <= number < 2 ** (32 if family == 4 else 128):
+                yield address_at((family, number))
+        if first[0] == 4:
+            yield f"::ffff:{address_at(first)}"  # the other family
+
+
+def _shifted_numbers(version: str) -> Iterator[str]:
+    """The version with its last number one less, and one more."""
+    yield _LAST_NUMBER.sub(lambda number: str(max(0, int(number[0][:18]) - 1)), version)
+    yield _LAST_NUMBER.sub(lambda number: str(int(number[0][:18]) + 1), version)
 
 
 def _around_set(values: list[Any]) -> Iterator[Any]:
