@@ -169,6 +169,7 @@ class OrderSpaces:
     def _set(self, bases: list[Cut]) -> None:
         self.bases = bases
         self.cuts = [self._cut(base) for base in bases]
+        self._at = {base: at for at, base in enumerate(bases)}
         self.n_present = OTHER + len(self.cuts) + 1
 
     @classmethod
@@ -198,7 +199,8 @@ class OrderSpaces:
         return *self._cut(base), base[0]
 
     def _behind(self, base: Cut) -> int:
-        return OTHER + 2 + bisect_left(self.cuts, self._cut(base))
+        """The first space behind one of the cuts."""
+        return OTHER + 2 + self._at[base]
 
     def _cut(self, base: Cut) -> Cut:
         place = self.order.place(base[0])
