@@ -80,6 +80,7 @@ def _in_memory(
 
 def _with_tail(table: Table, index: rm.Index, late: Sequence[rm.Criterion]) -> None:
     """Questions about one event, each the first since the tail changed."""
+    index.remove(*(one.id for one in late[:_LATE]))
     index.merge()
     events = [event_of(i) for i in range(_QUESTIONS)]
     plain = _median(lambda event: [one.holds(event) for one in late[:_LATE]], events)

@@ -27,7 +27,7 @@ from strategies import NOW
 CONDITIONS: dict[type, Any] = {
     conditions.In: conditions.In((1, "b")),
     conditions.Range: conditions.Range(1, 5, lower_closed=True),
-    conditions.Matches: conditions.Matches("b+"),
+    conditions.Regex: conditions.Regex("b+"),
     conditions.Version: conditions.Version("1.2", above=True),
     conditions.SemVer: conditions.SemVer("1.2.0-rc.1", Comparison.AT_MOST, parts=True),
     conditions.Network: conditions.Network(("10.0.0.0/8", "2001:db8::/32")),

@@ -45,15 +45,25 @@ def kernel(loop: Callable[..., Any]) -> Callable[..., Any]:
 
     Its types are Numba's to check: callers unpack whole tuples of arrays into it.
     """
-    return _compiled(loop)
+    return _compiled(loop, counting=True)
 
 
 def inlined(loop: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel written out in its callers: a call that hands on a dozen arrays costs some 50 ns."""
-    return _compiled(loop, forceinline=True)
+    return _compiled(loop, counting=True, forceinline=True)
 
 
-def _compiled(loop: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+def bare(loop: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for a loop that makes no arrays and gives none back: it counts no references.
+
+    Numba counts a reference to each array of each struct that comes in, with an atomic addition;
+    what is called for every candidate must not. One that makes an array is refused when compiled.
+    """
+    return _compiled(loop, counting=False, forceinline=True)
+
+
+def _compiled(loop: Callable[..., Any], *, counting: bool, **options: Any) -> Callable[..., Any]:
+    options["_nrt"] = counting  # said to each, or a kernel takes after whoever calls it first
     dispatcher = numba.njit(nogil=True, **options)(loop)
     if isinstance(dispatcher, Dispatcher):  # not where NUMBA_DISABLE_JIT leaves the loop as it is
         dispatcher._cache = _Kept(dispatcher)  # type: ignore[attr-defined]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from commands import run
 
-from remuda.cli.day import draw_day
+from remuda.cli.demo_data import draw_day
 
 
 @pytest.mark.parametrize(("criteria", "events"), [(300, 400), (1, 1)])

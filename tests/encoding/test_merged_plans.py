@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from remuda.encoding import uniting
 from remuda.encoding.checks import check_plan
-from remuda.encoding.merging import merge
+from remuda.encoding.merged_plans import merge
 from remuda.encoding.narrowing import GONE
 from remuda.encoding.plan import Plan, plan
 from remuda.index.segment import Lazy, Segment

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import remuda as rm
-from remuda.encoding import literals
+from remuda.encoding import vocabulary
 from remuda.index import storage
 from remuda.language.python import attr
 from remuda.model.versions import version_key
@@ -121,7 +121,7 @@ def test_segments_that_sorted_any_version_are_built_anew(
 ) -> None:
     criteria = [rm.Criterion("p", v >= "v2"), rm.Criterion("q", v >= "0.0.0-alpha")]
     with monkeypatch.context() as before:
-        before.setattr(literals, "view_of", lambda _: literals.View.VERSION)
+        before.setattr(vocabulary, "view_of", lambda _: vocabulary.View.VERSION)
         before.setitem(storage._LAYOUTS, "words", 1)
         old = rm.Index.build(criteria)
         old.save(tmp_path)

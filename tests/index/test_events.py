@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -167,6 +168,16 @@ def test_what_fails_in_a_thread_fails_the_call(index: rm.Index) -> None:
         index.match_many(events(), threads=2)
     with pytest.raises(ValueError, match="boom"):
         list(in_order(Source([{}] * 3_000), _boom, 2, Size(1_000)))
+
+
+def test_an_interrupt_ends_the_threads(index: rm.Index) -> None:
+    def events() -> Iterator[dict[str, int]]:
+        yield from ({"x": i} for i in range(40_000))
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        index.match_many(events(), threads=3)
+    assert not [one for one in threading.enumerate() if one.name.startswith("remuda")]
 
 
 def _boom(_: Portion) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from remuda.cli.day import draw_day
+from remuda.cli.demo_data import draw_day
 from remuda.index.index import Index
 from remuda.language.criterion import Criterion
 from remuda.matchers.contract import NAMES

@@ -86,7 +86,7 @@ MOMENTS = {  # of the values, which lie at or about midnight, those that hold
     "pandas' span of time": (pd.Timedelta(5), []),
     "no time": (pd.NaT, []),
     "no value": (pd.NA, []),
-    "no time of NumPy's": (np.datetime64("NaT"), []),
+    "no time of NumPy's": (np.datetime64("NaT", "ns"), []),
 }
 
 

@@ -13,7 +13,7 @@ from remuda.encoding.spaces import OrderSpaces, ValueSpaces
 from remuda.index.index import Index
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
-from remuda.model.conditions import Matches
+from remuda.model.conditions import Regex
 from remuda.model.expressions import Expression
 
 a, b = attr("a"), attr("b")
@@ -119,9 +119,9 @@ def test_a_value_at_fault_satisfies_nothing_and_sets_nothing_aside() -> None:
 def test_in_the_tail(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     index = Index.build(GOOD[:2])
     index.add([Criterion("bad", a.matches("bad") | (b == 1)), Criterion("late", b == 1)])
-    accepts = Matches.accepts
+    accepts = Regex.accepts
     monkeypatch.setattr(
-        Matches, "accepts", lambda self, v: boom() if self.pattern == "bad" else accepts(self, v)
+        Regex, "accepts", lambda self, v: boom() if self.pattern == "bad" else accepts(self, v)
     )
     assert index.match(EVENT) == [*FOUND, "late"]
     assert index.match_many([EVENT]).ids(0) == [*FOUND, "late"]

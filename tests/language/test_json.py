@@ -24,10 +24,10 @@ from remuda.model.conditions import (
     Exists,
     In,
     Like,
-    Matches,
     Missing,
     Prefix,
     Range,
+    Regex,
     Related,
     Relation,
     Suffix,
@@ -122,7 +122,7 @@ DETAILS: dict[str, tuple[Json, Condition]] = {
         Range(),
     ),
     "the same bounds, meant": ({"caveat": "RANGE", "lowerBound": 4.9e-324}, Range(5e-324)),
-    "regex": ({"caveat": "REGEX", "regex": "a+"}, Matches("a+")),
+    "regex": ({"caveat": "REGEX", "regex": "a+"}, Regex("a+")),
     "above": ({"caveat": "VERSIONING", "check": "ABOVE", "baseVersion": "1"}, Version("1", True)),
     "strictly below": (
         {

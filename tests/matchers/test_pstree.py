@@ -18,8 +18,8 @@ from remuda.matchers.contract import Literal
 from remuda.matchers.kernels.hashing import HashTable
 from remuda.matchers.kernels.pairs import pair_of
 from remuda.matchers.onedim import IntervalTree, SegmentTree
-from remuda.matchers.pstbloom import PSTBloom, _contains
-from remuda.matchers.pstforest import has_access
+from remuda.matchers.pstbloom import PSTBloom
+from remuda.matchers.pstforest import contains, has_access
 from remuda.matchers.psthash import PSTHash, _access
 from remuda.matchers.pstree import PSTree, PSTreeB
 
@@ -170,7 +170,7 @@ def signed(matcher: PSTBloom, dim: int, low: int, value: int) -> set[int]:
     forest = matcher.forest
     leaf = forest.tree.leaf_of[forest.nodes.space_starts[dim] + 1 + value - low]
     filters, words = matcher.signatures.arrays
-    slots = np.flatnonzero([_contains(words, filters[leaf], slot) for slot in range(3)])
+    slots = np.flatnonzero([contains(words, filters[leaf], slot) for slot in range(3)])
     return set(forest.records.rows[slots].tolist())
 
 
@@ -354,7 +354,7 @@ def check_signed(matcher: PSTBloom, slot: int) -> None:
     for i in np.flatnonzero(forest.is_narrow(predicates)).tolist():
         if i > 0 or not has_access(predicates):
             for leaf in forest.covered(predicates, i):
-                assert _contains(words, filters[leaf], slot)
+                assert contains(words, filters[leaf], slot)
 
 
 @both

@@ -16,7 +16,7 @@ from remuda.index.index import Index
 from remuda.language.criterion import Criterion
 from remuda.language.python import Attr, attr
 from remuda.language.rows import criterion_of
-from remuda.model.conditions import Contains, Like, Matches, Prefix, Suffix
+from remuda.model.conditions import Contains, Like, Prefix, Regex, Suffix
 from remuda.model.demands import demanding_once
 from remuda.model.expressions import Expression
 from remuda.model.patterns import PatternSet, found_anywhere, like_regex, matches_whole
@@ -169,7 +169,7 @@ REFUSED: dict[str, Callable[[], object]] = {
     "suffix, half a pair": lambda: Suffix("\udfff"),
     "prefix, half a pair": lambda: Prefix("\ud800"),
     "like, half a pair": lambda: Like("%\ud800%"),
-    "matches, half a pair": lambda: Matches("\ud800"),
+    "matches, half a pair": lambda: Regex("\ud800"),
     "in, half a pair": lambda: t.isin("a", "\ud800"),
     "in, half a pair inside an object": lambda: t.isin({"k": ["\ud800"]}),
     "range, half a pair": lambda: t >= "\ud800",
@@ -180,8 +180,8 @@ REFUSED: dict[str, Callable[[], object]] = {
     "like, 81 kB": lambda: Like("%" + "y" * 81_000),
     "like, ten thousand times any": lambda: Like("_" * 10_000),
     "contains, a megabyte": lambda: Contains("y" * 1_000_000),
-    "82,000 letters in 854 bytes": lambda: Matches("x{1000}" * 82),
-    "82,000 letters, found": lambda: Matches("x{1000}" * 82, find=True),
+    "82,000 letters in 854 bytes": lambda: Regex("x{1000}" * 82),
+    "82,000 letters, found": lambda: Regex("x{1000}" * 82, find=True),
     "a path, half a pair": lambda: attr("a.\ud800"),
     "a query, half a pair": lambda: attr("$..['\ud800']"),
     "an id, half a pair": lambda: Criterion("\ud800", t == 1),

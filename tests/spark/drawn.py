@@ -124,11 +124,11 @@ def _collect(strategy: Any, n: int, found: list[Any]) -> None:
 def _plain(value: Any) -> Any:
     """What JSON can say of a value."""
     if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}
+        return {str(name): _plain(part) for name, part in value.items()}
     if isinstance(value, list):
         return [_plain(part) for part in value]
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    if isinstance(value, Decimal):
-        return float(value)
-    return str(value) if isinstance(value, date | bytes) else value
+    if isinstance(value, Decimal) and value.is_finite():
+        value = float(value)
+    if isinstance(value, float | Decimal):
+        return float(value) if isinstance(value, float) and np.isfinite(value) else None
+    return value if value is None or type(value) in (bool, int, str) else str(value)

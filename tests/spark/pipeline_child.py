@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from remuda.language import json
+from remuda.language import json_form
 from remuda.language.criterion import Criterion
 from remuda.language.text import parse
 from remuda.spark.building import build_index
@@ -29,7 +29,7 @@ def variant(number: int) -> list[Criterion]:
 
 
 def build(spark: Any, home: Path, number: int) -> None:
-    rows = [(one.id, json.encode(one.to_json()).decode()) for one in variant(number)]
+    rows = [(one.id, json_form.encode(one.to_json()).decode()) for one in variant(number)]
     build_index(spark.createDataFrame(rows, "id string, json string"), home, shards=2)
 
 

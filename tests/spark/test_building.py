@@ -11,7 +11,7 @@ from remuda.index import storage
 from remuda.index.index import Index, load
 from remuda.index.locking import Lock
 from remuda.index.storage import read_version
-from remuda.language import json
+from remuda.language import json_form
 from remuda.language.criterion import Criterion
 from remuda.language.text import parse
 from remuda.spark.building import build_index, sweep
@@ -29,7 +29,7 @@ def criterion(number: int, text: str = "") -> Criterion:
 
 
 def table(spark, criteria):
-    rows = [(one.id, json.encode(one.to_json()).decode()) for one in criteria]
+    rows = [(one.id, json_form.encode(one.to_json()).decode()) for one in criteria]
     return spark.createDataFrame(rows, "id string, json string").coalesce(1)
 
 

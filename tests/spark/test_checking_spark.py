@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from remuda.index.index import load
-from remuda.language import json
+from remuda.language import json_form
 from remuda.language.criterion import Criterion
 from remuda.language.text import parse
 from remuda.proof.similarity import similarity
@@ -18,7 +18,7 @@ from remuda.workload.mustang import Mustang
 def drawn(spark, tmp_path_factory):
     made = Mustang(n_criteria=30, n_events=200).draw()
     criteria = [Criterion(f"c{i}", one) for i, one in enumerate(made.expressions())]
-    rows = [(one.id, json.encode(one.to_json()).decode()) for one in criteria]
+    rows = [(one.id, json_form.encode(one.to_json()).decode()) for one in criteria]
     home = tmp_path_factory.mktemp("index")
     build_index(spark.createDataFrame(rows, "id string, json string"), home, shards=2)
     dicts = made.event_dicts()

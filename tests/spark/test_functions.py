@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyspark.errors import PythonException
 
-from remuda.cli.day import draw_day
+from remuda.cli.demo_data import draw_day
 from remuda.errors import StorageError
 from remuda.index.index import Index, load
 from remuda.language.criterion import Criterion

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from remuda.cli.day import draw_day
+from remuda.cli.demo_data import draw_day
 from remuda.errors import RemudaError, StorageError
 from remuda.index import answers, portions
 from remuda.index.index import Index, load

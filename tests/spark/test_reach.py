@@ -12,7 +12,7 @@ from drawn import criteria, holding, rows, saved, table, texts
 
 from remuda.errors import RemudaError
 from remuda.index.index import Index
-from remuda.language import json
+from remuda.language import json_form
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
 from remuda.spark.reaching import reach
@@ -97,7 +97,7 @@ def test_texts_and_tags(spark, rules, home) -> None:
     frame = spark.createDataFrame([(text,) for text in [*drawn, "{"]], "payload string")
     found = reach(frame, home, event="payload", tags=["even"], now=NOW).collect()
     even = [one for one in rules if "even" in one.tags]
-    plain = expected(even, [*map(json.read_event, drawn), None], [None] * 41)
+    plain = expected(even, [*map(json_form.read_event, drawn), None], [None] * 41)
     assert {row["id"]: row["events"] for row in found} == {
         name: events for name, (events, _) in plain.items()
     }

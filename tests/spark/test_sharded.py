@@ -9,7 +9,7 @@ from drawn import best, criteria, holding, rows, saved, table, texts
 
 from remuda.index.question import Question
 from remuda.index.storage import read_version
-from remuda.language import json
+from remuda.language import json_form
 from remuda.language.criterion import Criterion
 from remuda.spark.matching import match, top
 from remuda.spark.sharded import groups
@@ -74,7 +74,7 @@ def test_batches_of_one_row(spark, rules, home) -> None:
     finally:
         spark.conf.set(BATCH, before)
     assert [sorted(row["matches"]) for row in found] == [
-        *(holding(rules, json.read_event(text)) for text in drawn),
+        *(holding(rules, json_form.read_event(text)) for text in drawn),
         holding(rules, None),
     ]
     assert [bool(row["event_error"]) for row in found] == [False] * 12 + [True]

@@ -21,10 +21,10 @@ from remuda.model.conditions import (
     Exists,
     In,
     Like,
-    Matches,
     Missing,
     Prefix,
     Range,
+    Regex,
     Related,
     Relation,
     Suffix,
@@ -200,7 +200,7 @@ def pattern(rng: random.Random, values: Sequence[Any]) -> Condition:
             Like(rng.choice(likes), rng.choice("\\!")) if rng.random() < 0.5 else Prefix(text),
             Suffix(text),
             Contains(text),
-            Matches(rng.choice(regexes), rng.random() < 0.5),
+            Regex(rng.choice(regexes), rng.random() < 0.5),
         )
     )
 

@@ -18,10 +18,11 @@ from remuda.cli.demo import demo
 from remuda.cli.explaining import explain
 from remuda.cli.files import FileError
 from remuda.cli.generating import generate
-from remuda.cli.keeping import prune, stats
 from remuda.cli.matching import match, top
-from remuda.cli.proving import ratify, similar
+from remuda.cli.proof import ratify, similar
 from remuda.cli.reaching import reach
+from remuda.cli.saved_index import prune, stats
+from remuda.cli.serving import serve
 from remuda.cli.streaming import stream
 from remuda.cli.warming import warmup
 from remuda.errors import RemudaError
@@ -61,7 +62,7 @@ def _end(message: str, code: int) -> None:
 
 for _command in (
     build, match, top, reach, stream, explain, check, ratify, similar, stats, prune, generate,
-    demo, bench, warmup,
+    serve, demo, bench, warmup,
 ):  # fmt: skip
     app.command()(_told(_command))
 

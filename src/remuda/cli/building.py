@@ -114,7 +114,7 @@ def _built(plan: Plan, criteria: Sequence[Criterion]) -> str:
 
 def _changed(path: str, index: Index, criteria: Sequence[Criterion]) -> str:
     """Make the saved index have these criteria; only those that differ are written."""
-    from remuda.language import json
+    from remuda.language import json_form
 
     before = dict(zip(index.ids(), index.documents(), strict=True))
     after = {criterion.id: criterion for criterion in criteria}
@@ -122,7 +122,7 @@ def _changed(path: str, index: Index, criteria: Sequence[Criterion]) -> str:
     changed = [
         criterion
         for name, criterion in after.items()
-        if name in before and before[name] != json.encode(criterion.to_json())
+        if name in before and before[name] != json_form.encode(criterion.to_json())
     ]
     removed = before.keys() - after.keys()
     said = f"{len(added):,} added, {len(changed):,} changed, {len(removed):,} removed"

@@ -102,12 +102,12 @@ def _has_spark(console: Console) -> bool:
 def _drawn(home: Path, rng: Any, n_campaigns: int, n_visits: int) -> Day:
     import pyarrow.parquet as pq
 
-    from remuda.cli.day import draw_day
-    from remuda.language import json
+    from remuda.cli.demo_data import draw_day
+    from remuda.language import json_form
 
     campaigns, visits = draw_day(rng, n_campaigns, n_visits)
     day = Day(home, campaigns, visits)
-    lines = [json.encode(campaign.to_json()) for campaign in campaigns]
+    lines = [json_form.encode(campaign.to_json()) for campaign in campaigns]
     Path(day.rules).write_bytes(b"\n".join([*lines, *_BROKEN]) + b"\n")
     pq.write_table(visits, day.events, row_group_size=max(10_000, -(-n_visits // 16)))
     return day

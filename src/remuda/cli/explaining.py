@@ -122,7 +122,7 @@ def _event(source: str) -> Any:
     """The event that the argument is, or names."""
     from remuda.cli.events import each_event
     from remuda.errors import ParseError
-    from remuda.language.json import read_event
+    from remuda.language.json_form import read_event
 
     if source.lstrip()[:1] in ("{", "["):
         try:

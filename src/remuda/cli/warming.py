@@ -20,7 +20,7 @@ def warmup(
     """Compile the kernels; what is compiled is kept on disk."""
     import numpy as np
 
-    from remuda.cli.day import draw_day
+    from remuda.cli.demo_data import draw_day
     from remuda.index.index import Index
     from remuda.matchers.contract import NAMES
 

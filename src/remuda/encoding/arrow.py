@@ -14,7 +14,7 @@ from remuda.arrays import Longs, Ragged, ragged, starts_of, take_rows
 from remuda.encoding.encoder import AttributeEncoder, Encoder
 from remuda.encoding.spaces import OTHER, ValueSpaces
 from remuda.encoding.table import EventBatch
-from remuda.model.attributes import Attribute, Digits, Every, Index, Lack, Step
+from remuda.model.attributes import Attribute, Digits, Element, Every, Lack, Step
 from remuda.model.values import Kind, tidy
 
 Array: TypeAlias = Any  # pyarrow has no types of its own
@@ -187,8 +187,8 @@ def _walk(values: Array, steps: tuple[Step, ...]) -> Array | None:
             found = _field(values, name)
         elif pa.types.is_map(kind) and isinstance(name, str):
             found = _lookup(values, name)
-        elif _is_list(kind) and isinstance(step, Index | Digits):
-            at = step.at if isinstance(step, Index) else int(step.text)
+        elif _is_list(kind) and isinstance(step, Element | Digits):
+            at = step.at if isinstance(step, Element) else int(step.text)
             found = _element(values, at)
         elif _is_list(kind) and isinstance(step, Every):
             return _every(values, steps[i + 1 :])

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from remuda.arrays import starts_of
-from remuda.encoding.literals import YES, Cells, Dimension, Spaces, View, Vocabulary
 from remuda.encoding.sets import SetIndex
 from remuda.encoding.spaces import OTHER, LackSpaces
 from remuda.encoding.table import EventBatch
+from remuda.encoding.vocabulary import YES, Cells, Dimension, Spaces, View, Vocabulary
 from remuda.model.attributes import Attribute, Digits, Lack
-from remuda.model.conditions import Contains, Like, Matches, Related, Suffix, Version
+from remuda.model.conditions import Contains, Like, Regex, Related, Suffix, Version
 from remuda.model.operations import Operation
 from remuda.model.patterns import PatternSet
 
@@ -58,7 +58,7 @@ class ChainEncoder:
             assert isinstance(dimension.condition, Version)
             self.tests.append((dimension.condition, start + YES))
         else:
-            assert isinstance(dimension.condition, Matches | Like | Suffix | Contains)
+            assert isinstance(dimension.condition, Regex | Like | Suffix | Contains)
             self.patterns.append(dimension.condition.whole_pattern)
             self.pattern_spaces.append(start + YES)
 

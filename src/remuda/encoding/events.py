@@ -17,7 +17,7 @@ from remuda.encoding.encoder import Encoder
 from remuda.encoding.frames import table_of
 from remuda.encoding.table import EventBatch
 from remuda.errors import ParseError
-from remuda.language import json
+from remuda.language import json_form
 
 Array: TypeAlias = Any  # pyarrow has no types of its own
 Rows: TypeAlias = Any  # a list of objects, or a table or batch of Arrow's
@@ -183,7 +183,7 @@ def _decoded(text: str | bytes | None) -> tuple[Any, str | None]:
     if text is None:
         return None, "the event is null"
     try:
-        event = json.read_event(text)
+        event = json_form.read_event(text)
     except ParseError as error:
         return None, error.reason
     if isinstance(event, dict):

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remuda.arrays import Ints, Longs, Ragged, starts_of, take_rows
-from remuda.encoding.literals import Dimension, Vocabulary
 from remuda.encoding.plan import Plan, Programs
 from remuda.encoding.table import ClauseTable, CnfTable, Predicates
+from remuda.encoding.vocabulary import Dimension, Vocabulary
 
 GONE = -1
 
@@ -37,15 +37,15 @@ def _side_by_side(plans: Sequence[Plan]) -> Plan:
     tables = [one.conjunctions for one in plans]
     disjunctions = [one.cnf.table.clauses for one in plans]
     criteria = _offsets(one.n_criteria for one in plans)
-    literals = _offsets(len(one.predicates.dim) for one in tables)
+    numbers = _offsets(len(one.predicates.dim) for one in tables)
     rows = _offsets(len(one.starts) - 1 for one in disjunctions)
     spaces = _offsets(one.n_spaces for one in tables)
     if spaces[-1] > np.iinfo(np.int32).max:
         raise ValueError("more than 2^31 spaces in the segments to merge")
     space_starts = _starts([one.space_starts for one in tables]).astype(np.int32)
     predicates = _predicates_side_by_side(tables, spaces)
-    clauses = _stacked([one.clauses for one in tables], literals)
-    alternatives = _stacked(disjunctions, literals)
+    clauses = _stacked([one.clauses for one in tables], numbers)
+    alternatives = _stacked(disjunctions, numbers)
     return Plan(
         ClauseTable(space_starts, predicates, clauses),
         _stacked([_unmarked(one.owners) for one in plans], criteria),
@@ -55,7 +55,7 @@ def _side_by_side(plans: Sequence[Plan]) -> Plan:
         ),
         _stacked([one.cnf_owners for one in plans], criteria),
         np.concatenate([one.checked for one in plans]),
-        _programs_side_by_side([one.programs for one in plans], literals, spaces),
+        _programs_side_by_side([one.programs for one in plans], numbers, spaces),
     )
 
 
@@ -72,7 +72,7 @@ def _predicates_side_by_side(tables: Sequence[ClauseTable], spaces: Sequence[int
 
 
 def _programs_side_by_side(
-    every: Sequence[Programs], literals: Sequence[int], spaces: Sequence[int]
+    every: Sequence[Programs], numbers: Sequence[int], spaces: Sequence[int]
 ) -> Programs:
     leaves = _offsets(len(one.leaf_literal) for one in every)
     codes = [
@@ -82,7 +82,7 @@ def _programs_side_by_side(
     return Programs(
         _starts([one.starts for one in every]),
         np.concatenate(codes),
-        _shifted([one.leaf_literal for one in every], literals),
+        _shifted([one.leaf_literal for one in every], numbers),
         np.concatenate([one.leaf_attribute for one in every]),
         np.concatenate([one.leaf_weight for one in every]),
         _starts([one.value_starts for one in every]).astype(np.int32),
@@ -116,7 +116,7 @@ def _unmarked(owners: Ragged) -> Ragged:
 
 
 def _without_copies(whole: Plan, words: Sequence[Vocabulary]) -> Plan:
-    """The same with every literal on the first dimension that has the spaces of its own."""
+    """The same with every predicate on the first dimension that has the spaces of its own."""
     homes = _homes(words)
     table, programs = whole.conjunctions, whole.programs
     dims, n_spans = table.predicates.dim, np.diff(table.predicates.span_starts)
@@ -158,11 +158,11 @@ def _narrowed(whole: Plan, numbers: Longs) -> Plan:
     programs = _narrowed_programs(whole.programs, criteria)
     uses = [clauses.items, disjunctions.items, programs.leaf_literal]
     predicates = whole.conjunctions.predicates
-    literals, used = _renumbered(np.concatenate(uses), len(predicates.dim))
+    kept, used = _renumbered(np.concatenate(uses), len(predicates.dim))
     in_clauses, in_disjunctions, in_leaves = np.split(used, np.cumsum([*map(len, uses[:2])]))
     table = ClauseTable(
         whole.conjunctions.space_starts,
-        _some_predicates(predicates, literals),
+        _some_predicates(predicates, kept),
         Ragged(clauses.starts, in_clauses),
     )
     return Plan(
@@ -195,12 +195,12 @@ def _renumbered(items: Ints, n: int) -> tuple[Longs, Ints]:
     return np.flatnonzero(occurs), (np.cumsum(occurs, dtype=np.int32) - np.int32(1))[items]
 
 
-def _some_predicates(predicates: Predicates, literals: Longs) -> Predicates:
-    spans = places_of(predicates.span_starts, literals)
+def _some_predicates(predicates: Predicates, kept: Longs) -> Predicates:
+    spans = places_of(predicates.span_starts, kept)
     return Predicates(
-        predicates.dim[literals],
-        predicates.on_missing[literals],
-        predicates.every[literals],
+        predicates.dim[kept],
+        predicates.on_missing[kept],
+        predicates.every[kept],
         spans.starts.astype(np.int32),
         predicates.span_lo[spans.items],
         predicates.span_hi[spans.items],

@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, frozen, ragged, starts_of
-from remuda.encoding.literals import LiteralPool, Vocabulary, split, splits
 from remuda.encoding.spaces import ValueSpaces
 from remuda.encoding.table import ClauseTable, CnfTable
+from remuda.encoding.vocabulary import PredicatePool, Vocabulary, split, splits
 from remuda.logic.normal import Clause, expand, flat, nnf, sizes
 from remuda.logic.simplify import simplify
 from remuda.model.attributes import Attribute
@@ -101,8 +101,8 @@ class _Clauses:
     rows: dict[tuple[int, ...], int] = field(default_factory=dict)
     owners: list[list[int]] = field(default_factory=list)
 
-    def add(self, literals: tuple[int, ...]) -> int:
-        row = self.rows.setdefault(literals, len(self.owners))
+    def add(self, numbers: tuple[int, ...]) -> int:
+        row = self.rows.setdefault(numbers, len(self.owners))
         if row == len(self.owners):
             self.owners.append([])
         return row
@@ -112,7 +112,7 @@ class _Clauses:
 class _Planner:
     prefer_cnf: bool
     scalars: Collection[Attribute]
-    pool: LiteralPool = field(default_factory=LiteralPool)
+    pool: PredicatePool = field(default_factory=PredicatePool)
     conjunctions: _Clauses = field(default_factory=_Clauses)
     disjunctions: _Clauses = field(default_factory=_Clauses)
     cnf_rows: _Clauses = field(default_factory=_Clauses)
@@ -121,7 +121,7 @@ class _Planner:
     code_counts: list[int] = field(default_factory=list)
     leaves: dict[Hashable, int] = field(default_factory=dict)
     leaf_predicates: list[Predicate] = field(default_factory=list)
-    leaf_literals: list[int] = field(default_factory=list)
+    leaf_numbers: list[int] = field(default_factory=list)
 
     def add(self, expression: Expression) -> None:
         parts = _plain_conjunction(expression)
@@ -131,11 +131,11 @@ class _Planner:
             simplest = simplify(written, scalars=self.scalars)
             self._choose_form(flat(fold(simplest, _without_splits)))
         else:
-            literals = [self._leaf(part) for part in parts]
+            numbers = [self._leaf(part) for part in parts]
             self.codes.append(joint(len(parts), _AND))
             self.code_counts.append(len(parts) + 1)
             self.checked.append(len(parts) > MAX_PREDICATES)
-            self._own(self.conjunctions, self._row(literals[:MAX_PREDICATES]))
+            self._own(self.conjunctions, self._row(numbers[:MAX_PREDICATES]))
 
     def _choose_form(self, expression: Expression) -> None:
         n_dnf, n_cnf = sizes(expression)
@@ -165,17 +165,17 @@ class _Planner:
     def _row_of(self, clause: Clause) -> tuple[int, ...]:
         return self._row([self.pool.add(predicate) for predicate in clause])
 
-    def _row(self, literals: list[int]) -> tuple[int, ...]:
-        """The literals, each on a dimension of its own."""
+    def _row(self, numbers: list[int]) -> tuple[int, ...]:
+        """The predicates, each on a dimension of its own."""
         dims = self.pool.dims
-        if len({dims[literal] for literal in literals}) == len(literals):
-            return tuple(sorted(literals))
+        if len({dims[number] for number in numbers}) == len(numbers):
+            return tuple(sorted(numbers))
         used: dict[int, int] = {}
         row = []
-        for literal in sorted(set(literals)):
-            copy = used.get(dims[literal], 0)
-            used[dims[literal]] = copy + 1
-            row.append(self.pool.add_copy(literal, copy) if copy else literal)
+        for number in sorted(set(numbers)):
+            copy = used.get(dims[number], 0)
+            used[dims[number]] = copy + 1
+            row.append(self.pool.add_copy(number, copy) if copy else number)
         return tuple(sorted(row))
 
     def _write_program(self, expression: Expression) -> None:
@@ -191,15 +191,15 @@ class _Planner:
         self.code_counts.append(len(self.codes) - before)
 
     def _leaf(self, predicate: Predicate) -> int:
-        literal = self.pool.add(predicate)
+        number = self.pool.add(predicate)
         asked = predicate.polarity is Polarity.INCLUDED
-        leaf_key = literal, predicate.own_weight if asked else 0.0, predicate.value_weights
+        leaf_key = number, predicate.own_weight if asked else 0.0, predicate.value_weights
         leaf = self.leaves.setdefault(leaf_key, len(self.leaf_predicates))
         if leaf == len(self.leaf_predicates):
             self.leaf_predicates.append(predicate)
-            self.leaf_literals.append(literal)
+            self.leaf_numbers.append(number)
         self.codes.append(leaf)
-        return literal
+        return number
 
     def finish(self) -> tuple[Plan, Vocabulary]:
         vocabulary = Vocabulary.of(self.pool)
@@ -220,8 +220,8 @@ class _Planner:
     def _programs(self, vocabulary: Vocabulary) -> Programs:
         position, leaves = vocabulary.positions, self.leaf_predicates
         values = [
-            _value_spaces(vocabulary, literal, leaf)
-            for literal, leaf in zip(self.leaf_literals, leaves, strict=True)
+            _value_spaces(vocabulary, number, leaf)
+            for number, leaf in zip(self.leaf_numbers, leaves, strict=True)
         ]
         weights = [
             leaf.own_weight if leaf.polarity is Polarity.INCLUDED else 0.0 for leaf in leaves
@@ -230,7 +230,7 @@ class _Planner:
             Programs(
                 starts_of(self.code_counts),
                 np.array(self.codes, np.int32),
-                np.array(self.leaf_literals, np.int32),
+                np.array(self.leaf_numbers, np.int32),
                 np.array([position[leaf.attribute] for leaf in leaves], np.int32),
                 np.array(weights, np.float64),
                 starts_of([len(row) for row in values]).astype(np.int32),
@@ -284,10 +284,10 @@ def _needs_presence(clause: Clause) -> bool:
     return any(predicate.polarity is not Polarity.EXCLUDED for predicate in clause)
 
 
-def _value_spaces(vocabulary: Vocabulary, literal: int, leaf: Predicate) -> list[tuple[int, float]]:
+def _value_spaces(vocabulary: Vocabulary, number: int, leaf: Predicate) -> list[tuple[int, float]]:
     if not leaf.value_weights or leaf.polarity is not Polarity.INCLUDED:
         return []
-    dim = int(vocabulary.predicates.dim[literal])
+    dim = int(vocabulary.predicates.dim[number])
     spaces, start = vocabulary.spaces[dim], int(vocabulary.space_starts[dim])
     assert isinstance(spaces, ValueSpaces)
     return [(start + spaces.point(key(value)), weight) for value, weight in leaf.value_weights]

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from remuda.arrays import starts_of
-from remuda.encoding.literals import YES, Dimension, Spaces, View, Vocabulary, order_of
 from remuda.encoding.spaces import LackSpaces, OrderSpaces, ValueSpaces
 from remuda.encoding.table import ClauseTable
-from remuda.language import json
+from remuda.encoding.vocabulary import YES, Dimension, Spaces, View, Vocabulary, order_of
+from remuda.language import json_form
 from remuda.model.conditions import Absent, Condition, In, Network, Version
 from remuda.model.expressions import Predicate
 from remuda.model.values import Kind, key, ordered
@@ -52,13 +52,13 @@ def _write(dimension: Dimension, spaces: Spaces) -> dict[str, Any]:
     return {
         "view": dimension.view.value,
         "copy": dimension.copy,
-        "predicate": json.write_predicate(predicate),
+        "predicate": json_form.write_predicate(predicate),
         "spaces": _written_spaces(spaces),
     }
 
 
 def _dimension(document: Mapping[str, Any]) -> Dimension:
-    predicate = json.read_predicate(document["predicate"])
+    predicate = json_form.read_predicate(document["predicate"])
     view = View(document["view"])
     alone = None if view in _STAND_IN else predicate.condition
     return Dimension(predicate.attribute, predicate.operations, view, alone, document["copy"])
@@ -70,10 +70,10 @@ def _written_spaces(spaces: Spaces) -> Any:
     if isinstance(spaces, OrderSpaces):
         return spaces.bases
     return {
-        "points": json.write_values(_unkeyed(point) for point in spaces.points),
+        "points": json_form.write_values(_unkeyed(point) for point in spaces.points),
         "cuts": {
             kind.value: [
-                json.write_values(value for value, _ in cuts),
+                json_form.write_values(value for value, _ in cuts),
                 [side for _, side in cuts],
             ]
             for kind, cuts in spaces.cuts.items()
@@ -85,10 +85,10 @@ def _spaces(dimension: Dimension, written: Any) -> Spaces:
     match dimension.view:
         case View.VALUE:
             cuts = {
-                Kind(kind): _cuts(json.read_values(values), sides)
+                Kind(kind): _cuts(json_form.read_values(values), sides)
                 for kind, (values, sides) in written["cuts"].items()
             }
-            points = list(map(key, json.read_values(written["points"])))
+            points = list(map(key, json_form.read_values(written["points"])))
             if len(points) != len(set(points)):
                 raise ValueError("a point is there twice")
             return ValueSpaces.restored(points, cuts)

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from remuda.arrays import Bools, Ints, Longs, starts_of
-from remuda.encoding.literals import YES, Dimension, Spaces, Vocabulary
 from remuda.encoding.narrowing import GONE, base_of
 from remuda.encoding.plan import Plan
 from remuda.encoding.spaces import OTHER, LackSpaces, OrderSpaces, Span, ValueSpaces
+from remuda.encoding.vocabulary import YES, Dimension, Spaces, Vocabulary
 from remuda.jit import kernel
 from remuda.model.attributes import Attribute
 from remuda.model.values import Kind
@@ -120,14 +120,14 @@ def _edges(
     """Where spans begin or end; and how the number changes of predicates that tell from OTHER."""
     borders = np.zeros(space_starts[-1] + 1, np.bool_)
     changes = np.zeros(space_starts[-1] + 1, np.int64)
-    for literal in range(len(dims)):
-        begin, end = span_starts[literal], span_starts[literal + 1]
-        other = space_starts[dims[literal]] + 1
+    for predicate in range(len(dims)):
+        begin, end = span_starts[predicate], span_starts[predicate + 1]
+        other = space_starts[dims[predicate]] + 1
         step = 1
         if begin < end and span_lo[begin] == other:  # then it tells those that it refuses
             step = -1
             changes[other] += 1
-            changes[space_starts[dims[literal] + 1]] -= 1
+            changes[space_starts[dims[predicate] + 1]] -= 1
         for i in range(begin, end):
             borders[span_lo[i]] = True
             borders[span_hi[i]] = True

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 
@@ -19,9 +17,6 @@ from remuda.errors import StorageError
 from remuda.index.files import sync
 from remuda.index.index import Index
 from remuda.language.criterion import Criterion
-
-S = TypeVar("S")
-T = TypeVar("T")
 
 _logger = logging.getLogger("remuda.engine")
 
@@ -92,7 +87,7 @@ def readable(index: Index, name: str) -> tuple[list[Criterion], list[SetAside]]:
         roster = part.roster
         for place in part.places().tolist():
             try:
-                criterion = on_any_stack(roster.criteria.__getitem__, place)
+                criterion = roster.criteria[place]
             except Exception as error:
                 unread.append(SetAside(-1, name, roster.ids[place], described(error), ""))
             else:
@@ -119,14 +114,3 @@ def id_of(document: bytes) -> str | None:
         return msgspec.json.decode(document, type=_Named).id
     except (msgspec.MsgspecError, RecursionError, UnicodeError):
         return None
-
-
-def on_any_stack(do: Callable[[S], T], given: S) -> T:
-    """`do(given)`, and where the caller's stack is too deep for it, on a fresh one."""
-    try:
-        return do(given)
-    except Exception as error:
-        if not isinstance(error.__cause__ or error, RecursionError):
-            raise
-        with ThreadPoolExecutor(1) as fresh:
-            return fresh.submit(do, given).result()

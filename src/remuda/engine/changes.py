@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from remuda.engine.aside import SetAside, id_of, on_any_stack, set_aside
+from remuda.engine.aside import SetAside, id_of, set_aside
 from remuda.errors import DuplicateCriterion, InvalidCriterion
 from remuda.index.index import Index
 from remuda.language.criterion import Criterion
@@ -132,7 +132,7 @@ class Pending:
         for one in documents:
             document = bytes(one)
             try:
-                criterion = on_any_stack(Criterion.from_json, document)
+                criterion = Criterion.from_json(document)
             except Exception as error:
                 name = id_of(document)
                 self.delete([name] if name is not None else [])

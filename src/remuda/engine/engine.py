@@ -46,7 +46,7 @@ from remuda.index.matches import Match, Matches
 from remuda.index.nearest import Near
 from remuda.index.question import Now, Question, Tags, Weights
 from remuda.index.trial import try_out
-from remuda.language import json
+from remuda.language import json_form
 from remuda.language.criterion import Criterion
 from remuda.model.explanations import Explanation
 from remuda.model.values import is_text
@@ -231,7 +231,7 @@ class Engine:
     def export(self, name: str, *, mustang: bool = False) -> str:
         """The criteria as a JSON array; with `mustang`, refuse what Mustang lacks."""
         written = [one.to_json(mustang=mustang) for one in self._criteria(name)]
-        return json.encode(written).decode()
+        return json_form.encode(written).decode()
 
     def load(self, name: str, text: str | bytes) -> None:
         """Make an index of a JSON array of criteria, ours or Mustang's; the name must be free."""

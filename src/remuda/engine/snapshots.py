@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from remuda.arrays import Longs
-from remuda.encoding.literals import Dimension, Vocabulary
 from remuda.encoding.plan import Plan
 from remuda.encoding.table import ClauseTable
+from remuda.encoding.vocabulary import Dimension, Vocabulary
 from remuda.index.index import Index
 
 _SHOWN = 30  # dimensions that are printed; the rest is counted

@@ -26,6 +26,7 @@ from remuda.errors import StorageError
 from remuda.index import storage
 from remuda.index.index import Index, load
 from remuda.index.locking import Lock
+from remuda.model.stacks import on_any_stack
 
 _logger = logging.getLogger("remuda.engine")
 
@@ -166,7 +167,7 @@ class _Recovery:
     def apply(self, position: int, body: memoryview) -> None:
         """Make one change; a record that cannot be read or does not fit is set aside."""
         try:
-            self._apply(position, aside.on_any_stack(decode, body))
+            self._apply(position, on_any_stack(lambda: decode(body)))
         except Exception as error:
             self._bad.append(set_aside(error, body, position))
 

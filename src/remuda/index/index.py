@@ -21,8 +21,8 @@ import pyarrow as pa
 from remuda.arrays import Longs, frozen
 from remuda.encoding.encoder import Encoder
 from remuda.encoding.events import Portion, Source
-from remuda.encoding.literals import View
 from remuda.encoding.table import EventBatch
+from remuda.encoding.vocabulary import View
 from remuda.errors import CriterionNotFound, DuplicateCriterion, StorageError
 from remuda.index import storage
 from remuda.index.answers import Answer
@@ -30,7 +30,7 @@ from remuda.index.files import local
 from remuda.index.forking import in_child
 from remuda.index.hits import best, joined, none, side_by_side
 from remuda.index.matches import Match, Matches
-from remuda.index.merging import merged, worth_merging
+from remuda.index.merged_parts import merged, worth_merging
 from remuda.index.nearest import Near, shortfall
 from remuda.index.portions import Size, in_order, n_threads
 from remuda.index.question import Now, Question, Tags, Weights, counted
@@ -39,7 +39,7 @@ from remuda.index.segment import Segment
 from remuda.index.state import Ids, Late, Names, Part, State, Tail
 from remuda.index.trial import try_out
 from remuda.language.criterion import Criterion
-from remuda.language.json import read_event
+from remuda.language.json_form import read_event
 from remuda.matchers.contract import NAMES, Hits
 from remuda.model.attributes import Attribute
 from remuda.model.conditions import OF_LACK

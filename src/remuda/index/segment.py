@@ -10,9 +10,9 @@ import numpy as np
 
 from remuda.arrays import Bools, Floats, Ints, Longs, frozen
 from remuda.encoding.encoder import Encoder
-from remuda.encoding.literals import Vocabulary
 from remuda.encoding.plan import Plan, Programs, plan
 from remuda.encoding.table import EventBatch, Predicates
+from remuda.encoding.vocabulary import Vocabulary
 from remuda.index.hits import best, joined, of_event, only, side_by_side
 from remuda.index.owners import Owners, Owning
 from remuda.index.ranking import bounds, settled

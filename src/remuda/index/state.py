@@ -19,7 +19,7 @@ from remuda.index.hits import best, only
 from remuda.index.question import Question
 from remuda.index.roster import Column, Roster, StoredIds, checksum, in_force
 from remuda.index.segment import Segment
-from remuda.index.texts import taken
+from remuda.index.text_arrays import taken
 from remuda.language.criterion import Criterion
 from remuda.matchers.contract import Hits
 from remuda.matchers.kernels.programs import NEVER

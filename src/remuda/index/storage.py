@@ -25,9 +25,9 @@ import pyarrow as pa
 
 from remuda.arrays import Bools, Ints, Longs, frozen
 from remuda.encoding.checks import check, check_plan, check_starts, check_within
-from remuda.encoding.literals import Vocabulary
 from remuda.encoding.plan import Plan, no_collection
 from remuda.encoding.storing import read_vocabulary, write_vocabulary
+from remuda.encoding.vocabulary import Vocabulary
 from remuda.errors import InvalidCriterion, StorageError
 from remuda.index.directory import Reading, Writing, named, new_directory
 from remuda.index.files import read_checked, write_checked
@@ -36,8 +36,8 @@ from remuda.index.packing import fits, pack, stored_array, unpack
 from remuda.index.roster import Roster, StoredCriteria, StoredIds, Tags, packed_documents
 from remuda.index.segment import Lazy, Segment
 from remuda.index.state import Part, State
-from remuda.index.texts import compact
-from remuda.language import json
+from remuda.index.text_arrays import compact
+from remuda.language import json_form
 from remuda.language.criterion import Criterion
 from remuda.matchers.contract import cnf_matcher, conjunction_matcher
 from remuda.model.attributes import Attribute
@@ -230,10 +230,10 @@ def write_segment(part: Part, matcher: str, path: Path) -> str:
             "words": {"layout": _LAYOUTS["words"]},
         }
         words = write_vocabulary(segment.words.vocabulary)
-        writing.write("words.json", [json.encode(words)])
+        writing.write("words.json", [json_form.encode(words)])
         writing.write("ids.arrow", [_arrow_bytes(compact(roster.id_array()))])
         writing.write("criteria.arrow", [documents])
-        writing.write("tags.json", [json.encode(list(tags.names))])
+        writing.write("tags.json", [json_form.encode(list(tags.names))])
         writing.facts = {"matcher": matcher, "criteria": len(roster), "headers": headers}
     object.__setattr__(segment, "home", str((segments / name).resolve()))
     return name
@@ -314,7 +314,7 @@ def _read_or_never(document: bytes) -> Criterion:
     try:
         return Criterion.from_json(document)
     except InvalidCriterion as error:
-        found = Criterion(json.decode(document)["id"], _NEVER)
+        found = Criterion(json_form.decode(document)["id"], _NEVER)
         _log.warning("%r is kept and holds for no event: %s", found.id, error)
         return found
 
@@ -330,7 +330,7 @@ def _stored_segment(reading: Reading, matcher: str) -> Segment:
 
     def vocabulary() -> Vocabulary:
         with named(file):
-            found = read_vocabulary(json.decode(words), plan.conjunctions)
+            found = read_vocabulary(json_form.decode(words), plan.conjunctions)
             check_within(plan.programs.leaf_attribute, 0, len(found.attributes), "attributes")
             return found
 
@@ -359,7 +359,7 @@ def _stored_matcher(reading: Reading, what: str, kind: Any, plan: Plan) -> Any:
 def _stored_roster(reading: Reading) -> Roster:
     n = reading.facts["criteria"]
     with named(reading.path / "tags.json"):
-        names = json.decode(reading.map("tags.json"))
+        names = json_form.decode(reading.map("tags.json"))
         check(isinstance(names, list) and all(isinstance(name, str) for name in names), "tags")
     with named(reading.path / "roster.bin"):
         header = reading.facts["headers"]["roster"]

@@ -9,7 +9,7 @@ from remuda.encoding.encoder import Encoder
 from remuda.encoding.plan import plan
 from remuda.encoding.storing import write_vocabulary
 from remuda.errors import InvalidCriterion
-from remuda.language import json
+from remuda.language import json_form
 from remuda.language.criterion import Criterion
 from remuda.model.conditions import TWO_VALUED, In, Range
 from remuda.model.expressions import Expression, Predicate
@@ -46,7 +46,7 @@ def _try(criteria: Collection[Criterion]) -> None:
             attribute.spaces(value, 0)
     for reason in encoder.aside.values():
         raise ValueError(reason)
-    json.encode(write_vocabulary(vocabulary))
+    json_form.encode(write_vocabulary(vocabulary))
     for one in criteria:
         one.document()
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from remuda.errors import InvalidCriterion
-from remuda.language import json
+from remuda.language import json_form
 from remuda.model.calendars import microseconds
 from remuda.model.explanations import Explanation, explain
 from remuda.model.expressions import Expression, checked_size, clock
@@ -60,7 +60,7 @@ class Criterion:
                 object.__setattr__(self, name, self._checked_moment(name))
         if self.payload is not None:
             try:
-                json.check_payload(self.payload)
+                json_form.check_payload(self.payload)
             except InvalidCriterion as error:
                 raise error.inside("payload", self.id) from None
 
@@ -104,7 +104,7 @@ class Criterion:
     @classmethod
     def from_json(cls, source: Mapping[str, Any] | str | bytes) -> Criterion:
         """Read Mustang's JSON, or ours, which is that and more."""
-        return cls(*json.read(source))
+        return cls(*json_form.read(source))
 
     def to_json(self, *, mustang: bool = False) -> dict[str, Any]:
         """Write our JSON; with `mustang`, refuse what Mustang lacks, naming the place."""
@@ -116,11 +116,13 @@ class Criterion:
                 head[name] = moment.isoformat().replace("+00:00", "Z")
         if self.payload is not None:
             head["payload"] = self.payload
-        return on_any_stack(lambda: json.write(self.id, self.expression, head, mustang=mustang))
+        return on_any_stack(
+            lambda: json_form.write(self.id, self.expression, head, mustang=mustang)
+        )
 
     def document(self) -> bytes:
         """The JSON text, which can always be read back."""
-        return on_any_stack(lambda: json.encode(self.to_json()))
+        return on_any_stack(lambda: json_form.encode(self.to_json()))
 
     def to_text(self) -> str:
         """Write the expression in the text form, which reads back with the same meaning."""

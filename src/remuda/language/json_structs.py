@@ -94,7 +94,7 @@ class Regex(_Detail, tag="REGEX"):
     regex: str
 
     def condition(self) -> conditions.Condition:
-        return _at("regex", conditions.Matches, self.regex)
+        return _at("regex", conditions.Regex, self.regex)
 
 
 class Versioning(_Detail, tag="VERSIONING"):

@@ -14,12 +14,12 @@ from remuda.model.conditions import (
     Exists,
     In,
     Like,
-    Matches,
     Missing,
     Network,
     NullValue,
     Prefix,
     Range,
+    Regex,
     Related,
     SemVer,
     Suffix,
@@ -138,7 +138,7 @@ def _detail(condition: Condition) -> Json:
             return {"caveat": relation.name, **_operands(values)}
         case Range():
             return {"caveat": "RANGE", **_bounds(condition)}
-        case Matches():
+        case Regex():
             return {"caveat": "REGEX", "regex": condition.whole_pattern}
         case Version(base, above, strict):
             check = "ABOVE" if above else "BELOW"

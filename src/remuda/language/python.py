@@ -15,12 +15,12 @@ from remuda.model.conditions import (
     Exists,
     In,
     Like,
-    Matches,
     Missing,
     Network,
     NullValue,
     Prefix,
     Range,
+    Regex,
     Related,
     Relation,
     SemVer,
@@ -83,11 +83,11 @@ class Attr:
 
     def matches(self, pattern: str) -> Predicate:
         """The whole string matches the regular expression."""
-        return self._predicate(Matches(pattern))
+        return self._predicate(Regex(pattern))
 
     def finds(self, pattern: str) -> Predicate:
         """Some part of the string matches the regular expression."""
-        return self._predicate(Matches(pattern, find=True))
+        return self._predicate(Regex(pattern, find=True))
 
     def like(self, pattern: str, escape: str = "\\") -> Predicate:
         """The whole string fits SQL's LIKE pattern."""

@@ -25,7 +25,7 @@ from remuda.language.phrases import (
 )
 from remuda.language.spelling import INFINITE, double, moment, name, string
 from remuda.language.subjects import FIELDS
-from remuda.model.attributes import Attribute, Index
+from remuda.model.attributes import Attribute, Element
 from remuda.model.conditions import (
     Absent,
     Condition,
@@ -33,12 +33,12 @@ from remuda.model.conditions import (
     Exists,
     In,
     Like,
-    Matches,
     Missing,
     Network,
     NullValue,
     Prefix,
     Range,
+    Regex,
     Related,
     Relation,
     SemVer,
@@ -133,7 +133,7 @@ def _condition(about: str, condition: Condition) -> tuple[_Type, Wording]:
             return _in(about, _literals(values))
         case Range():
             return _range(about, condition)
-        case Matches(pattern, find):
+        case Regex(pattern, find):
             return _Type.STRING, plainly(f"{about} RLIKE {string(_regex(pattern, find))}")
         case Like(pattern, escape):
             fits = string(_like(pattern, escape))
@@ -273,7 +273,7 @@ def _path(attribute: Attribute) -> str:
     for step in rest:
         if isinstance(step, str) and step:
             text += f".{name(step)}"
-        elif isinstance(step, Index) and step.at >= 0:
+        elif isinstance(step, Element) and step.at >= 0:
             text = f"get({text}, {step.at})"
         else:
             raise _Unsaid("Spark has no such path")

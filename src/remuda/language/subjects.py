@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from remuda.language.literals import integer, is_literal, literal, text
 from remuda.language.nodes import Refused, arguments, bare, function, made
-from remuda.model.attributes import Attribute, Digits, Every, Index, Step
+from remuda.model.attributes import Attribute, Digits, Element, Every, Step
 from remuda.model.calendars import Extract
 from remuda.model.operations import (
     Arithmetic,
@@ -115,7 +115,7 @@ def _key(node: exp.Expr) -> Step:
         return Every()
     key = literal(inner) if is_literal(inner) else None
     if type(key) is int:
-        return Index(key)
+        return Element(key)
     if type(key) is str:
         return key
     raise Refused("one index, one name or * goes into the brackets of a path", inner)

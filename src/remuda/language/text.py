@@ -29,12 +29,12 @@ from remuda.model.conditions import (
     Exists,
     In,
     Like,
-    Matches,
     Missing,
     Network,
     NullValue,
     Prefix,
     Range,
+    Regex,
     Related,
     Relation,
     SemVer,
@@ -273,7 +273,7 @@ def _escape(node: exp.Expr, deny: bool) -> Expression:
 def _rlike(node: exp.Expr, deny: bool) -> Expression:
     if literal(node.expression) is None:
         return Or()
-    condition = made(node.expression, Matches, text(node.expression), find=True)
+    condition = made(node.expression, Regex, text(node.expression), find=True)
     return _strong(subject(node.this), condition, deny)
 
 
@@ -396,7 +396,7 @@ _PREDICATE_FUNCTIONS: dict[str, Reader] = {
     "endswith": partial(_textual, Suffix),
     "exists": _exists,
     "is_number": _is_number,
-    "matches": partial(_textual, Matches),
+    "matches": partial(_textual, Regex),
     "missing": _missing,
     "null_value": partial(_lack, NullValue()),
     "startswith": partial(_textual, Prefix),

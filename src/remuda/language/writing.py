@@ -14,7 +14,7 @@ from remuda.language.phrases import (
 )
 from remuda.language.spelling import literal, name, string
 from remuda.language.subjects import FIELDS
-from remuda.model.attributes import Attribute, Every, Index, Step
+from remuda.model.attributes import Attribute, Element, Every, Step
 from remuda.model.conditions import (
     Absent,
     Comparison,
@@ -22,12 +22,12 @@ from remuda.model.conditions import (
     Exists,
     In,
     Like,
-    Matches,
     Missing,
     Network,
     NullValue,
     Prefix,
     Range,
+    Regex,
     Related,
     SemVer,
     Suffix,
@@ -61,7 +61,7 @@ def _wording(predicate: Predicate) -> Wording:
             return membership(about, list(map(literal, values)))
         case Range() as condition:
             return _range(about, condition)
-        case Matches(pattern, find):
+        case Regex(pattern, find):
             return plainly(
                 f"{about} RLIKE {string(pattern)}"
                 if find
@@ -141,14 +141,14 @@ def _subject(predicate: Predicate) -> str:
 def _path(attribute: Attribute) -> str:
     """The attribute as a dotted path, or as path('...') where it is none."""
     first, *rest = attribute.steps or (None,)
-    plain = all(isinstance(step, str | Index | Every) for step in rest)
+    plain = all(isinstance(step, str | Element | Every) for step in rest)
     if isinstance(first, str) and plain and "" not in attribute.steps:
         return name(first) + "".join(map(_step, rest))
     return f"path({string(str(attribute))})"
 
 
 def _step(step: Step) -> str:
-    if isinstance(step, Index):
+    if isinstance(step, Element):
         return f"[{step.at}]"
     return f".{name(step)}" if isinstance(step, str) else "[*]"
 

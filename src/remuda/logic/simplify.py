@@ -9,7 +9,7 @@ from itertools import chain, combinations
 
 from remuda.logic.absorption import PAIRWISE, absorbed
 from remuda.logic.implication import contradict, exhaust, never_list, plain
-from remuda.logic.merging import merged
+from remuda.logic.merged_predicates import merged
 from remuda.logic.normal import MAX_CLAUSES, Clause, Junction, cnf, dnf, flat, same_test
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import And, Expression, Or, Predicate, fold

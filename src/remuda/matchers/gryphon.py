@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of, take_rows
 from remuda.encoding.table import ClauseTable, EventBatch, Predicates
-from remuda.jit import kernel
+from remuda.jit import bare, kernel
 from remuda.matchers.contract import Features, Hits
 from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.records import taken
@@ -246,7 +246,7 @@ def _match(
     return starts, rows[:n].copy(), n_candidates
 
 
-@kernel
+@bare
 def _rest_holds(
     leaf: int, tree: Tree, clauses: Ragged, predicates: Predicates, event: Event
 ) -> bool:

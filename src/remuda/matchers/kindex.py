@@ -19,7 +19,7 @@ import numpy as np
 
 from remuda.arrays import Floats, Ints, Longs, Ragged, frozen
 from remuda.encoding.table import ClauseTable, CnfTable, EventBatch, Predicates
-from remuda.jit import kernel
+from remuda.jit import bare, kernel
 from remuda.matchers.contract import Features, Hits, Ranked
 from remuda.matchers.kernels.disjunctions import (
     flat_rows,
@@ -301,7 +301,7 @@ def _room_to_count(n_groups: int, cnf: Disjunctions | None) -> Counting:
     return Counting(counters, np.zeros(n, np.int64), np.zeros(n, np.int64), n_groups)
 
 
-@kernel
+@bare
 def _satisfied(
     row: int,
     needed: int,
@@ -318,7 +318,7 @@ def _satisfied(
     return _disjunctions_hold(row, n, current, met, cnf, counting)  # type: ignore[no-any-return]
 
 
-@kernel
+@bare
 def _conjunction_holds(
     needed: int, n: int, several: bool, current: CurrentLists, met: EventKeys, counting: Counting
 ) -> bool:
@@ -344,7 +344,7 @@ def _conjunction_holds(
     return n_out == 0 and n_in == needed
 
 
-@kernel
+@bare
 def _disjunctions_hold(
     row: int,
     n: int,
@@ -388,14 +388,14 @@ def _disjunctions_hold(
     return True
 
 
-@kernel
+@bare
 def _score(row: int, scoring: Scoring, event: Event, cnf: Disjunctions | None) -> float:
     if cnf is None:
         return _score_of_conjunction(row, scoring, event)  # type: ignore[no-any-return]
     return _score_of_disjunctions(row, cnf.rows, scoring, event)  # type: ignore[no-any-return]
 
 
-@kernel
+@bare
 def _score_of_conjunction(row: int, scoring: Scoring, event: Event) -> float:
     """The sum over the ∈ predicates of a conjunction that holds, in written order."""
     clauses, predicates, weights = scoring.clauses, scoring.predicates, scoring.weights
@@ -408,7 +408,7 @@ def _score_of_conjunction(row: int, scoring: Scoring, event: Event) -> float:
     return score
 
 
-@kernel
+@bare
 def _score_of_disjunctions(row: int, rows: Ragged, scoring: Scoring, event: Event) -> float:
     """The sum over the disjunctions of a row that holds, in written order, of their best score."""
     clauses, predicates, weights = scoring.clauses, scoring.predicates, scoring.weights

@@ -20,7 +20,7 @@ import numpy as np
 
 from remuda.arrays import Ints, Longs, Ragged, frozen, starts_of, take_rows
 from remuda.encoding.table import ClauseTable, EventBatch, Predicates
-from remuda.jit import kernel
+from remuda.jit import bare, kernel
 from remuda.matchers.contract import Features, Hits
 from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.search import first_at_least
@@ -220,7 +220,7 @@ def _match(
     return starts, rows[:n].copy(), n_candidates
 
 
-@kernel
+@bare
 def _dim_end(spaces: Ints, i: int, end: int, beyond: int) -> int:
     """Where the event's spaces on the dimension that ends with `beyond` end."""
     while i < end and spaces[i] < beyond:
@@ -228,7 +228,7 @@ def _dim_end(spaces: Ints, i: int, end: int, beyond: int) -> int:
     return i
 
 
-@kernel
+@bare
 def _look_up(
     spaces: Ints,
     begin: int,
@@ -269,7 +269,7 @@ def _look_up(
     return n
 
 
-@kernel
+@bare
 def _count(
     clauses: Ints,
     bounds: Ints,
@@ -292,7 +292,7 @@ def _count(
     return n
 
 
-@kernel
+@bare
 def _count_once(
     clauses: Ints,
     bounds: Ints,

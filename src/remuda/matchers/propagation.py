@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, frozen, starts_of
 from remuda.encoding.table import ClauseTable, EventBatch
-from remuda.jit import kernel
+from remuda.jit import bare, kernel
 from remuda.matchers.contract import Features, Hits
 from remuda.matchers.kernels.access import most_selective_first
 from remuda.matchers.kernels.output import grown
@@ -211,7 +211,7 @@ def _propagate(
     return starts, rows[:n].copy(), n_candidates
 
 
-@kernel
+@bare
 def _set(
     met: Ints, begin: int, end: int, n_access: int, bits: Bits, satisfied: Ints, n: int
 ) -> int:
@@ -231,7 +231,7 @@ def _set(
     return n
 
 
-@kernel
+@bare
 def _set_agreed(
     begin: int,
     n_keys: int,
@@ -261,7 +261,7 @@ def _set_agreed(
     return n
 
 
-@kernel
+@bare
 def _check(cluster: int, clusters: Clusters, bits: Bits, rows: Ints, n: int) -> int:
     """List the clauses of a cluster whose references are all as they should be."""
     begin, end = clusters.row_starts[cluster], clusters.row_starts[cluster + 1]

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of, take_rows
 from remuda.encoding.table import ClauseTable, EventBatch
@@ -22,18 +23,21 @@ from remuda.matchers.contract import Features, Hits, Literal
 from remuda.matchers.kernels.access import Selectivity, most_selective_first
 from remuda.matchers.kernels.growth import Words, thawed
 from remuda.matchers.kernels.needs import lacking
-from remuda.matchers.kernels.nodes import narrow
-from remuda.matchers.kernels.records import DIM_SHIFT, NARROW, Slots
-from remuda.matchers.kernels.verify import Arrived, arrive, read_ahead
+from remuda.matchers.kernels.nodes import each_once, gather, narrow
+from remuda.matchers.kernels.output import grown
+from remuda.matchers.kernels.verify import Arrived, arrive
 from remuda.matchers.pstforest import (
     Forest,
-    Standing,
+    SignedLeaves,
     Trees,
     access_predicates,
-    candidates,
+    add_to,
+    flat,
     has_access,
     room_for_visits,
+    standing,
     verify,
+    visit,
 )
 
 _BITS_EACH = 6  # in a signature, for each clause there
@@ -84,7 +88,7 @@ class Signatures:
         self._thaw(leaf)
         if self.filters[leaf] >> _HALF == 0:
             self._make_room(leaf, _FRESH_BITS)
-        _add(self.words, self.filters[leaf], slot)
+        add_to(self.words, self.filters[leaf], slot)
 
     def copy(self, source: int, target: int) -> None:
         """Give the second leaf the signature of the first."""
@@ -117,7 +121,7 @@ class PSTBloom:
 
     forest: Forest
     signatures: Signatures
-    _arrays: tuple[Standing, Signed] | None = field(init=False, default=None)  # what `match` reads
+    _arrays: tuple[NDArray[Any], ...] | None = field(init=False, default=None)  # what `match` reads
 
     @classmethod
     def build(cls, table: ClauseTable, *, sample: EventBatch | None = None) -> Self:
@@ -141,7 +145,7 @@ class PSTBloom:
     def match(self, events: EventBatch) -> Hits:
         """MatchEvent: leaves give candidates, signatures refuse most, the rest is verified."""
         if self._arrays is None:
-            self._arrays = (self.forest.arrays, self.signatures.arrays)
+            self._arrays = flat((self.forest.arrays, self.signatures.arrays))
         return Hits(*_match(events.starts, events.spaces, *self._arrays))
 
     def insert(self, row: int, clause: Sequence[Literal]) -> None:
@@ -194,24 +198,6 @@ def _signatures(trees: Trees, forest: Forest, clauses: Ragged, access: Ints) -> 
 
 
 @kernel
-def _bit(slot: int, n_bits: np.uint64) -> np.uint64:
-    """The bit of a slot in a filter of so many."""
-    return (np.uint64(slot) * _GOLDEN & _LOW_HALF) * n_bits >> _HALF
-
-
-@kernel
-def _add(words: Words, filter_: np.uint64, slot: int) -> None:
-    bit = _bit(slot, filter_ & _LOW_HALF)
-    words[(filter_ >> _HALF) + (bit >> _WORD)] |= _ONE << (bit & _IN_WORD)
-
-
-@kernel
-def _contains(words: Words, filter_: np.uint64, slot: int) -> bool:
-    bit = _bit(slot, filter_ & _LOW_HALF)
-    return bool((words[(filter_ >> _HALF) + (bit >> _WORD)] >> (bit & _IN_WORD)) & _ONE != 0)
-
-
-@kernel
 def _sign(
     clauses: Ragged,
     n_access: Longs,
@@ -227,58 +213,17 @@ def _sign(
             if is_narrow[p]:
                 for j in range(lists.starts[p], lists.starts[p + 1]):
                     leaf = lists.items[j] - first_leaf
-                    _add(signatures.words, signatures.filters[leaf], slot)
+                    add_to(signatures.words, signatures.filters[leaf], slot)
 
 
 @kernel
-def _is_signed(
-    slot: np.uint64, records: Slots, where: Ints, filter_at: Words, words: Words
-) -> bool:
-    """Whether the event's leaves have the slot, as far as the clause's predicates put it there."""
-    i, last = np.uint64(records.starts[slot]) + _ONE, np.uint64(records.starts[slot + _ONE])
-    while i < last:
-        head = records.words[i, 0]
-        dim = head >> DIM_SHIFT
-        if (
-            head & NARROW != 0
-            and where[dim] > 0  # on a missing dimension or a list, verification decides
-            and not _contains(words, filter_at[dim], slot)
-        ):
-            return False
-        i += _ONE
-    return True
-
-
-@kernel
-def _only_signed(
-    queue: Ints,
-    n_listed: np.uint64,
-    n_queued: np.uint64,
-    records: Slots,
-    where: Ints,
-    filter_at: Words,
-    words: Words,
-) -> tuple[np.uint64, np.uint64]:
-    """Keep those of the queue that are in the signatures: how many leaves list, and in all."""
-    n, n_kept = _ZERO, _ZERO
-    for i in range(n_queued):
-        read_ahead(queue, i, n_queued, records)
-        slot = queue[i]
-        queue[n] = slot
-        n += np.uint64(_is_signed(np.uint64(slot), records, where, filter_at, words))
-        if i < n_listed:
-            n_kept = n
-    return n_kept, n
-
-
-@kernel
-def _match(
-    event_starts: Longs, spaces: Ints, forest: Standing, signatures: Signed
-) -> tuple[Longs, Ints, int]:
+def _match(event_starts: Longs, spaces: Ints, *arrays: NDArray[Any]) -> tuple[Longs, Ints, int]:
+    forest, signatures = standing(arrays), Signed(arrays[15], arrays[16])
     starts = np.zeros(len(event_starts), np.int64)
     rows, queue = np.empty(1024, np.int32), np.empty(1024, np.int32)
     visits = room_for_visits(event_starts, forest)
     dim_of_space, filter_at = forest.dim_of_space, np.empty(len(forest.dim_bits), np.uint64)
+    signed, slots = SignedLeaves(filter_at, signatures.words), forest.records.starts
     n, n_candidates = 0, 0
     for e in range(len(starts) - 1):
         event = Arrived(spaces, event_starts[e], event_starts[e + 1], visits.where)
@@ -287,11 +232,14 @@ def _match(
         for i in range(event.begin, event.end):
             leaf = forest.leaf_of[spaces[i]]
             filter_at[dim_of_space[spaces[i]]] = signatures.filters[leaf]
-        queue, n_listed, n_queued, n_met = candidates(event, forest, visits, lacks, queue, _ZERO)
-        n_listed, n_queued = _only_signed(
-            queue, n_listed, n_queued, forest.records, visits.where, filter_at, signatures.words
-        )
-        rows, n = verify(queue, _ZERO, n_listed, n_queued, has_several, event, forest, rows, n)
+        n_leaves, n_others, n_met = visit(event, forest, visits)
+        queue = grown(queue, n_met)
+        n_listed = gather(visits.leaves, n_leaves, forest.lists, lacks, slots, queue, _ZERO)
+        n_queued = gather(visits.others, n_others, forest.lists, lacks, slots, queue, n_listed)
+        rows = grown(rows, n + np.int64(n_queued))
+        n = verify(queue, _ZERO, n_listed, n_queued, has_several, event, forest, signed, rows, n)
+        if has_several:
+            n = each_once(rows, starts[e], n)
         n_candidates += n_met
         starts[e + 1] = n
     return starts, rows[:n].copy(), n_candidates

@@ -10,19 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, take_rows
 from remuda.encoding.table import ClauseTable, EventBatch, Predicates
-from remuda.jit import kernel
+from remuda.jit import bare, inlined, kernel
 from remuda.matchers.contract import Features, Hits, Literal
 from remuda.matchers.kernels.access import Selectivity, most_selective_first
 from remuda.matchers.kernels.bits import prefetch
-from remuda.matchers.kernels.hashing import hashed, place
+from remuda.matchers.kernels.hashing import Hashed, hashed, place
+from remuda.matchers.kernels.lists import Listed
 from remuda.matchers.kernels.needs import lacking, needs_of
-from remuda.matchers.kernels.nodes import gather, narrow
+from remuda.matchers.kernels.nodes import each_once, gather, n_listed, narrow
 from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.pairs import LEAF, Paired, PairLists, pair_of
 from remuda.matchers.kernels.records import taken
@@ -32,10 +34,12 @@ from remuda.matchers.pstforest import (
     Standing,
     Trees,
     access_predicates,
-    candidates,
+    flat,
     has_access,
     room_for_visits,
+    standing,
     verify,
+    visit,
 )
 
 _MOST_PAIRS = 64  # of leaves, that two access predicates may cover
@@ -51,7 +55,7 @@ class PSTHash:
 
     forest: Forest
     pairs: PairLists
-    _arrays: tuple[Standing, Paired] | None = field(init=False, default=None)  # what `match` reads
+    _arrays: tuple[NDArray[Any], ...] | None = field(init=False, default=None)  # what `match` reads
 
     @classmethod
     def build(cls, table: ClauseTable, *, sample: EventBatch | None = None) -> Self:
@@ -83,7 +87,7 @@ class PSTHash:
     def match(self, events: EventBatch) -> Hits:
         """MatchEvent: pairs of leaves give candidates, which are verified."""
         if self._arrays is None:
-            self._arrays = (self.forest.arrays, self.pairs.arrays)
+            self._arrays = flat((self.forest.arrays, self.pairs.arrays))
         return Hits(*_match(events.starts, events.spaces, *self._arrays))
 
     def insert(self, row: int, clause: Sequence[Literal]) -> None:
@@ -201,7 +205,7 @@ def _in_pairs(
     return pairs, slots
 
 
-@kernel
+@bare
 def _leaves_met(event: Arrived, forest: Standing, leaves: Ints, higher: Ints) -> int:
     """Note the leaves of an event that access predicates cover; return how many they are.
 
@@ -221,7 +225,7 @@ def _leaves_met(event: Arrived, forest: Standing, leaves: Ints, higher: Ints) ->
     return n
 
 
-@kernel
+@inlined
 def _look_up(asked: Longs, n: int, pairs: Paired, numbers: Ints, n_found: int) -> tuple[Ints, int]:
     """Add the lists that n pairs of leaves have to the numbers that were found.
 
@@ -241,7 +245,7 @@ def _look_up(asked: Longs, n: int, pairs: Paired, numbers: Ints, n_found: int) -
     return numbers, n_found
 
 
-@kernel
+@inlined
 def _lists_of_pairs(
     leaves: Ints, higher: Ints, n_leaves: int, pairs: Paired, asked: Longs, numbers: Ints
 ) -> tuple[Ints, int]:
@@ -259,14 +263,15 @@ def _lists_of_pairs(
 
 
 @kernel
-def _match(
-    event_starts: Longs, spaces: Ints, forest: Standing, pairs: Paired
-) -> tuple[Longs, Ints, int]:
+def _match(event_starts: Longs, spaces: Ints, *arrays: NDArray[Any]) -> tuple[Longs, Ints, int]:
+    forest = standing(arrays)
+    lists = Listed(arrays[17], arrays[18], arrays[19], arrays[20])
+    pairs = Paired(Hashed(arrays[15], arrays[16]), lists)
     starts = np.zeros(len(event_starts), np.int64)
     rows, queue = np.empty(1024, np.int32), np.empty(1024, np.int32)
     visits = room_for_visits(event_starts, forest)
     higher, asked = np.empty(len(visits.leaves), np.int32), np.empty(_N_LOOKED_UP, np.int64)
-    numbers = np.empty(_N_LOOKED_UP, np.int32)
+    numbers, slots = np.empty(_N_LOOKED_UP, np.int32), forest.records.starts
     n, n_candidates = 0, 0
     for e in range(len(starts) - 1):
         event = Arrived(spaces, event_starts[e], event_starts[e + 1], visits.where)
@@ -274,11 +279,17 @@ def _match(
         lacks = lacking(event, forest.dim_of_space, forest.dim_bits)
         n_leaves = _leaves_met(event, forest, visits.leaves, higher)
         numbers, n_found = _lists_of_pairs(visits.leaves, higher, n_leaves, pairs, asked, numbers)
-        queue, n_paired, n_in_pairs = gather(
-            numbers, n_found, pairs.lists, lacks, forest.records.starts, queue, _ZERO
-        )
-        queue, n_listed, n_queued, n_met = candidates(event, forest, visits, lacks, queue, n_paired)
-        rows, n = verify(queue, n_paired, n_listed, n_queued, has_several, event, forest, rows, n)
+        n_in_pairs = n_listed(numbers, n_found, pairs.lists)
+        queue = grown(queue, n_in_pairs)
+        n_paired = gather(numbers, n_found, pairs.lists, lacks, slots, queue, _ZERO)
+        n_leaves, n_others, n_met = visit(event, forest, visits)
+        queue = grown(queue, np.int64(n_paired) + n_met)
+        n_known = gather(visits.leaves, n_leaves, forest.lists, lacks, slots, queue, n_paired)
+        n_queued = gather(visits.others, n_others, forest.lists, lacks, slots, queue, n_known)
+        rows = grown(rows, n + np.int64(n_queued))
+        n = verify(queue, n_paired, n_known, n_queued, has_several, event, forest, None, rows, n)
+        if has_several:
+            n = each_once(rows, starts[e], n)
         n_candidates += n_in_pairs + n_met
         starts[e + 1] = n
     return starts, rows[:n].copy(), n_candidates

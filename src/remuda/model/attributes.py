@@ -30,7 +30,7 @@ _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class Element:
     """A step to one element of a list, from the end where it is negative."""
 
     at: int
@@ -63,7 +63,7 @@ class Lack(Enum):
     EMPTY = "an empty list"
 
 
-Step = str | Index | Digits | Every | Query
+Step = str | Element | Digits | Every | Query
 _ABSENT = object()
 
 
@@ -134,7 +134,7 @@ def _step(match: re.Match[str]) -> Step:
     if match["every"]:
         return Every()
     if match["index"]:
-        return Index(int(match["index"]))
+        return Element(int(match["index"]))
     if match["name"]:
         digits = match["name"].isdecimal() and len(match["name"]) <= 18
         return Digits(match["name"]) if digits else match["name"]
@@ -171,14 +171,14 @@ def _walk(value: Any, steps: tuple[Step, ...]) -> Any:
     return value
 
 
-def _enter(value: Any, step: str | Index | Digits) -> Any:
+def _enter(value: Any, step: str | Element | Digits) -> Any:
     if isinstance(value, dict):
         name = step.text if isinstance(step, Digits) else step
         return value.get(name, _ABSENT) if isinstance(name, str) else _ABSENT
     if isinstance(step, str):
         return _ABSENT
     elements = _elements(value) or ()
-    at = step.at if isinstance(step, Index) else int(step.text)
+    at = step.at if isinstance(step, Element) else int(step.text)
     return elements[at] if -len(elements) <= at < len(elements) else _ABSENT
 
 
@@ -205,7 +205,7 @@ def _text(steps: tuple[Step, ...]) -> str:
 def _step_text(step: Step) -> str:
     if isinstance(step, Every):
         return "[*]"
-    if isinstance(step, Index):
+    if isinstance(step, Element):
         return f"[{step.at}]"
     if isinstance(step, Digits):
         return f".{step.text}"

@@ -85,7 +85,7 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
-class Matches:
+class Regex:
     """The whole string matches the regular expression; with `find`, some part of it does."""
 
     pattern: str
@@ -345,7 +345,7 @@ class Absent:
 
 
 Condition = (
-    In | Range | Matches | Version | SemVer | Network | Like | Prefix | Suffix | Contains | Related
+    In | Range | Regex | Version | SemVer | Network | Like | Prefix | Suffix | Contains | Related
     | Exists | Missing | NullValue | Absent
 )  # fmt: skip
 _WHOLE = frozenset({Related, Exists, Missing, NullValue, Absent})

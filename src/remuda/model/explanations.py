@@ -16,12 +16,12 @@ from remuda.model.conditions import (
     Exists,
     In,
     Like,
-    Matches,
     Missing,
     Network,
     NullValue,
     Prefix,
     Range,
+    Regex,
     Related,
     SemVer,
     Suffix,
@@ -203,7 +203,7 @@ def _condition(condition: Condition) -> str:
             return f"in {_several(values)}"
         case Range():
             return _range(condition)
-        case Matches(pattern, find):
+        case Regex(pattern, find):
             return f"{'finds' if find else 'matches'} {pattern!r}"
         case Version(base, above, strict):
             sign = (">" if above else "<") + ("" if strict else "=")

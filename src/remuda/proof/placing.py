@@ -19,7 +19,7 @@ from jsonpath.selectors import (
     SliceSelector,
 )
 
-from remuda.model.attributes import Attribute, Digits, Every, Index, Query, Step
+from remuda.model.attributes import Attribute, Digits, Element, Every, Query, Step
 
 _LONGEST = 1_000  # elements that a list is padded to
 _COMPARED = re.compile(
@@ -79,8 +79,8 @@ def _put(node: Any, steps: Sequence[_Place], value: Any) -> Any:
     step, rest = steps[0], steps[1:]
     if isinstance(step, Every | _Such):
         return _put_each(node, step, rest, value)
-    if isinstance(step, Index) or (isinstance(step, Digits) and isinstance(node, list)):
-        return _put_at(node, step.at if isinstance(step, Index) else int(step.text), rest, value)
+    if isinstance(step, Element) or (isinstance(step, Digits) and isinstance(node, list)):
+        return _put_at(node, step.at if isinstance(step, Element) else int(step.text), rest, value)
     if isinstance(step, Query) or not (node is None or isinstance(node, dict)):
         raise _Unplaceable
     name = step.text if isinstance(step, Digits) else step
@@ -130,9 +130,9 @@ def _selected(selector: Any) -> _Place:
         case NameSelector():
             return str(selector.name)
         case IndexSelector():
-            return Index(selector.index)
+            return Element(selector.index)
         case SliceSelector() if selector.slice.start:
-            return Index(selector.slice.start)
+            return Element(selector.slice.start)
         case Filter():
             return _Such(tuple(map(_field, _COMPARED.finditer(str(selector)))))
         case _:

@@ -18,12 +18,12 @@ from remuda.model.conditions import (
     Exists,
     In,
     Like,
-    Matches,
     Missing,
     Network,
     NullValue,
     Prefix,
     Range,
+    Regex,
     Related,
     SemVer,
     Suffix,
@@ -53,7 +53,7 @@ def around(condition: Condition, rng: Random) -> list[Any]:
             return [near for value in values for near in _around_value(value)]
         case Range():
             return list(_around_range(condition))
-        case Matches(pattern):
+        case Regex(pattern):
             return list(_around_pattern(pattern, rng))
         case Like():
             return list(_around_pattern(condition.regex, rng))

@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from remuda.errors import InvalidCriterion, RemudaError
-from remuda.language import json
+from remuda.language import json_form
 from remuda.language.rows import criterion_of
 
 _CHECKED = """file string, block bigint, at bigint, id string, json string, tags array<string>,
@@ -273,7 +273,7 @@ def _checked(row: Any) -> tuple[Any, ...]:
         return (None,) * 6
     try:
         criterion = criterion_of(_whole(row))
-        document = json.encode(criterion.to_json()).decode()
+        document = json_form.encode(criterion.to_json()).decode()
     except InvalidCriterion as error:
         return error.criterion, None, None, error.place, error.reason, _start(row)
     except Exception as error:  # one row never ends the job

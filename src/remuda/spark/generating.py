@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from remuda.errors import RemudaError
-from remuda.language import json
+from remuda.language import json_form
 from remuda.language.criterion import Criterion
 from remuda.workload import KINDS
 from remuda.workload.nested import Nested
@@ -98,7 +98,7 @@ def _criteria(draw: Draw) -> Made:
         named = [Criterion(f"c{row}", one) for row, one in zip(rows, expressions, strict=True)]
         columns = [
             pa.array([one.id for one in named], pa.string()),
-            pa.array([json.encode(one.to_json()).decode() for one in named], pa.string()),
+            pa.array([json_form.encode(one.to_json()).decode() for one in named], pa.string()),
             pa.array(rows, pa.int64()),
         ]
         return pa.RecordBatch.from_arrays(columns, schema=_CRITERIA)

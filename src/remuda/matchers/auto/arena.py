@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from remuda.arrays import Floats, Ints, Longs, Ragged, starts_of
 from remuda.encoding.table import ClauseTable
-from remuda.jit import inlined, kernel
+from remuda.jit import bare, inlined, kernel
 from remuda.matchers.auto.keys import Remainder
 from remuda.matchers.auto.layout import (
     CHUNK_KIND,
@@ -47,6 +47,7 @@ from remuda.matchers.auto.layout import (
 )
 from remuda.matchers.auto.runs import bring_together
 from remuda.matchers.auto.slices import (
+    BUCKETS,
     FEWEST_CLAUSES,
     LARGEST_DOMAIN,
     MOST_CLAUSES,
@@ -56,7 +57,7 @@ from remuda.matchers.auto.slices import (
     sort_similar,
     write_column,
 )
-from remuda.matchers.auto.words import Bytes, Material, Words
+from remuda.matchers.auto.words import Bytes, Material, PredicateWords
 from remuda.matchers.kernels.bits import prefetch
 
 _PART_WORDS = 1 << 25
@@ -78,7 +79,7 @@ class Arena(NamedTuple):
     chunks_by_kind: tuple[int, ...]
 
 
-def lay_out(table: ClauseTable, clusters: Ragged, rest: Remainder, words: Words) -> Arena:
+def lay_out(table: ClauseTable, clusters: Ragged, rest: Remainder, words: PredicateWords) -> Arena:
     """Write every cluster, in the order of their spaces."""
     predicates, clauses = table.predicates, rest.clauses
     lengths = _record_lengths(clauses, words)
@@ -141,7 +142,7 @@ def places_of(table: ClauseTable, directory: U64, layout: Bytes) -> U64:
 
 
 @kernel
-def _record_lengths(clauses: Ragged, words: Words) -> Longs:
+def _record_lengths(clauses: Ragged, words: PredicateWords) -> Longs:
     lengths = np.ones(len(clauses.starts) - 1, np.int64)
     for clause in range(len(lengths)):
         for i in range(clauses.starts[clause], clauses.starts[clause + 1]):
@@ -164,14 +165,16 @@ def _write_clusters(
     material: Material,
 ) -> np.int64:
     entries, n_dims = clusters.items, len(material.sizes)
-    counters = Counters(
-        np.zeros(n_dims, np.int32), np.zeros(n_dims, np.int32),
-        np.zeros(len(material.predicates.dim), np.int32), np.zeros(n_dims, np.int32),
-    )  # fmt: skip
     largest = 0
     for cluster in range(first, last):
         largest = max(largest, clusters.starts[cluster + 1] - clusters.starts[cluster])
     stops = np.empty(largest, np.int64)
+    counters = Counters(
+        np.zeros(n_dims, np.int32), np.zeros(n_dims, np.int32),
+        np.zeros(len(material.predicates.dim), np.int32), np.zeros(n_dims, np.int32),
+        np.empty(largest, np.int32), np.empty(largest, np.int32),
+        np.empty(BUCKETS + 1, np.int32),
+    )  # fmt: skip
     rows = np.zeros((LARGEST_DOMAIN + 1) * 4, np.uint64)
     at = np.int64(0)
     for cluster in range(first, last):
@@ -209,7 +212,7 @@ def _write_clusters(
     return at
 
 
-@inlined
+@bare
 def _ask_for(entries: Ints, begin: int, end: int, material: Material, record_of: U32) -> None:
     """Clauses of a cluster lie anywhere: ask for all of them, and wait for memory but once."""
     starts = material.clauses.starts
@@ -221,7 +224,7 @@ def _ask_for(entries: Ints, begin: int, end: int, material: Material, record_of:
         prefetch(material.item_dims, starts[entries[e]])
 
 
-@inlined
+@bare
 def _ask_for_predicates(
     entries: Ints, begin: int, end: int, material: Material, record_of: U32
 ) -> None:
@@ -241,7 +244,7 @@ def _ask_for_predicates(
                 prefetch(words.masks, words.mask_starts[clauses.items[i]])
 
 
-@kernel
+@bare
 def _plain_first(entries: Ints, begin: int, end: int, clause_starts: Longs) -> int:
     """Move entries with nothing to verify to the front; how many they are."""
     n = 0
@@ -254,12 +257,12 @@ def _plain_first(entries: Ints, begin: int, end: int, clause_starts: Longs) -> i
     return n
 
 
-@inlined
+@bare
 def _chunk_header(n: int, kind: int, n_words: int) -> np.uint64:
     return np.uint64(put(n, CHUNK_N) | put(kind, CHUNK_KIND) | put(n_words, CHUNK_WORDS))
 
 
-@kernel
+@inlined
 def _write_plain(
     arena: U64, at: int, entries: Ints, begin: int, end: int, tally: NDArray[np.int64]
 ) -> int:
@@ -277,7 +280,7 @@ def _write_plain(
     return at
 
 
-@kernel
+@inlined
 def _write_records(
     arena: U64,
     base: int,
@@ -313,7 +316,7 @@ def _write_records(
     return at
 
 
-@kernel
+@bare
 def _write_record(arena: U64, at: int, clause: int, beyond: int, material: Material) -> int:
     """Write a record of the predicates on dimensions beyond that size; where it ends."""
     items, words = material.clauses.items, material.words
@@ -348,7 +351,7 @@ def _write_record(arena: U64, at: int, clause: int, beyond: int, material: Mater
     return w
 
 
-@kernel
+@inlined
 def _write_slices(
     arena: U64,
     at: int,

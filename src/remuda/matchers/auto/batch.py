@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Ints, Longs
-from remuda.jit import inlined, kernel
+from remuda.jit import bare, inlined, kernel
 from remuda.matchers.auto.blocks import FULL, SIZE, Blocks, append, next_block
 from remuda.matchers.auto.layout import (
     CHUNK_KIND,
@@ -33,7 +33,7 @@ from remuda.matchers.auto.layout import (
     Built,
     get,
 )
-from remuda.matchers.auto.single import LISTED, enter_wide, find_alone
+from remuda.matchers.auto.single import LISTED, enter_wide, find_at
 from remuda.matchers.auto.slices import MOST_CLAUSES
 from remuda.matchers.auto.walk import (
     LINE,
@@ -102,9 +102,7 @@ def find_each(
     """One event after the other, into blocks; how many were verified, -1 for too few blocks."""
     n_verified = 0
     for event in range(first, last):
-        n, verified = find_alone(
-            spaces, starts[event], starts[event + 1], where, dim_bits, n_masked
-        )
+        n, verified = find_at(spaces, starts[event], starts[event + 1], where, dim_bits, n_masked)
         listed[event - first] = n == LISTED
         n_verified += verified
         if not append(event - first, out, max(n, 0), blocks):
@@ -248,7 +246,7 @@ def _register(
     return np.int64(n_clusters)
 
 
-@inlined
+@bare
 def _count(cluster: np.uint64, visitors: U32, clusters: U32, n_clusters: np.uint64) -> np.uint64:
     if visitors[cluster] == 0:
         clusters[n_clusters] = cluster

@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from remuda.arrays import Ints, Longs
-from remuda.jit import kernel
+from remuda.jit import bare, kernel
 
 SIZE = 64
 FULL = SIZE - 1  # a cursor with none of these bits stands behind a full block
@@ -40,7 +40,7 @@ class Blocks(NamedTuple):
         self.n_used[:] = 0
 
 
-@kernel
+@bare
 def next_block(event: int, cursor: int, blocks: Blocks) -> int:
     """Chain a new block to the event whose last one is full; where it begins."""
     block = blocks.n_used[0]

@@ -15,7 +15,7 @@ import numpy as np
 
 from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, invert, starts_of
 from remuda.encoding.table import ClauseTable, Predicates
-from remuda.jit import kernel
+from remuda.jit import bare, kernel
 from remuda.matchers.auto.blocks import Blocks, append
 from remuda.matchers.auto.layout import ONE, PLACE_CELL, PLACE_DIM, U64, ZERO, get
 from remuda.matchers.auto.words import refused_span
@@ -190,7 +190,7 @@ def find_undenied(
     return n
 
 
-@kernel
+@bare
 def _strike_space(space: int, held: U64, denials: Denials) -> None:
     """Strike whom the space and the nodes above it refuse."""
     for level in range(len(denials.level_starts) - 1):
@@ -198,7 +198,7 @@ def _strike_space(space: int, held: U64, denials: Denials) -> None:
         _strike(denials.slots[at], held, denials)
 
 
-@kernel
+@bare
 def _strike(slot: int, held: U64, denials: Denials) -> None:
     if slot == 0:
         return

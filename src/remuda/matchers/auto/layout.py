@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from remuda.jit import inlined
+from remuda.jit import bare
 
 U64 = NDArray[np.uint64]
 
@@ -76,13 +76,13 @@ class Built(NamedTuple):
     n_masked: int
 
 
-@inlined
+@bare
 def get(word: np.uint64, field: Field) -> np.uint64:
     """What the field has in the word."""
     return (word >> field.shift) & field.mask
 
 
-@inlined
+@bare
 def put(value: int, field: Field) -> np.uint64:
     """A word that has the value in the field, and zeros elsewhere."""
     return np.uint64(value) << field.shift

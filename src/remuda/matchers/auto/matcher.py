@@ -21,7 +21,7 @@ from remuda.matchers.auto.blocks import counts, tally, weigh
 from remuda.matchers.auto.checks import check_arena, check_denials
 from remuda.matchers.auto.denials import Denials, denials, find_undenied, find_undenied_many
 from remuda.matchers.auto.layout import PLAIN, RECORDS, SLICES, U64, Built
-from remuda.matchers.auto.lists import find_listed, find_listed_many
+from remuda.matchers.auto.listed_events import find_listed, find_listed_many
 from remuda.matchers.auto.scratch import Scratch, together_until
 from remuda.matchers.auto.single import LISTED, find_alone
 from remuda.matchers.auto.words import bytes_of, words_of
@@ -174,9 +174,7 @@ class Auto:
     def _match_one(self, spaces: Ints) -> Hits:
         scratch = self._lend()
         out, span = scratch.out, scratch.span
-        n, n_verified = find_alone(
-            spaces, 0, len(spaces), scratch.where, self.dim_bits, self.n_masked
-        )
+        n, n_verified = find_alone(spaces, scratch.where, self.dim_bits, self.n_masked)
         if n == LISTED:
             n, n_verified = find_listed(spaces, 0, len(spaces), self._built, scratch.lists)
         if self.facts.n_denials:

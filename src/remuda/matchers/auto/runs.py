@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from remuda.arrays import Ints, Longs, Ragged
-from remuda.jit import kernel
+from remuda.jit import inlined, kernel
 from remuda.matchers.auto.slices import MOST_CLAUSES, Counters
 from remuda.matchers.auto.words import Material
 
@@ -22,7 +22,7 @@ _FEW_DIMS = 32  # that all entries of a cluster ask about: so few that most slic
 _NOTHING_SHARED = np.int64((1 << 63) - 1)  # sorts behind all others
 
 
-@kernel
+@inlined
 def bring_together(
     entries: Ints, begin: int, end: int, material: Material, counters: Counters, stops: Longs
 ) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from remuda.encoding.table import EventBatch
 from remuda.matchers.auto.arena import MOST_RECORDS
 from remuda.matchers.auto.batch import MOST_EVENTS, QUEUE, Together
 from remuda.matchers.auto.blocks import SIZE, Blocks
-from remuda.matchers.auto.lists import Listing
+from remuda.matchers.auto.listed_events import Listing
 from remuda.matchers.kernels.bits import addresses
 
 _MOST_SPACES = 1 << 17  # of a batch's events

@@ -7,7 +7,7 @@ from numba import carray  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 
 from remuda.arrays import Ints, Longs
-from remuda.jit import inlined, kernel
+from remuda.jit import bare, kernel
 from remuda.matchers.auto.layout import (
     CLUSTER_AT,
     ONE,
@@ -29,7 +29,7 @@ from remuda.matchers.auto.layout import (
 from remuda.matchers.auto.walk import prefetch_chunk, record_holds, walk
 from remuda.matchers.kernels.bits import as_frozen, pointer
 
-LISTED = -1  # the event has a list: lists.py
+LISTED = -1  # the event has a list: listed_events.py
 
 
 @kernel
@@ -112,12 +112,19 @@ def find(  # noqa: PLR0912 - the hot loop stands in one piece
 
 @kernel
 def find_alone(
+    spaces: Ints, where: Longs, dim_bits: int, n_masked: int
+) -> tuple[np.int64, np.int64]:
+    """`find_at` for an event by itself: a call from Python that hands over so few is fast."""
+    return find_at(spaces, np.int64(0), len(spaces), where, dim_bits, n_masked)  # type: ignore[no-any-return]
+
+
+@kernel
+def find_at(
     spaces: Ints, begin: int, end: int, where: Longs, dim_bits: int, n_masked: int
 ) -> tuple[np.int64, np.int64]:
-    """`find`, given where all arrays that it takes lie: a call from Python that has so few is fast.
+    """`find`, given where all arrays lie that it takes.
 
-    Whoever finds one event after the other calls it too, and what is built comes frozen, as it does
-    in batches: so `find`, and all that they share, is compiled but once.
+    What is built comes frozen, as in batches: so all that they share is compiled but once.
     """
     return find(  # type: ignore[no-any-return]
         spaces,
@@ -136,7 +143,7 @@ def find_alone(
     )
 
 
-@inlined
+@bare
 def enter_wide(
     trait: np.uint64,
     cell: np.uint64,
@@ -156,7 +163,7 @@ def enter_wide(
         state[base + page] = cell % n_positions + ONE
 
 
-@inlined
+@bare
 def _leave_wide(
     trait: np.uint64,
     cell: np.uint64,

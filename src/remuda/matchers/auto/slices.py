@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from remuda.arrays import Ints, Longs
 from remuda.encoding.table import Predicates
-from remuda.jit import kernel
+from remuda.jit import bare, inlined
 from remuda.matchers.auto.layout import U64
 from remuda.matchers.auto.words import Material, refused_span
 from remuda.matchers.kernels.search import put as put_in_order
@@ -32,7 +32,7 @@ MOST_CLAUSES = 256
 FEWEST_CLAUSES = 16
 LARGEST_DOMAIN = 255  # cells choose rows by a byte
 _WORST_RATIO = 2.0  # bytes of bitmaps against bytes of records
-_BUCKETS = 256
+BUCKETS = 256
 
 
 class Counters(NamedTuple):
@@ -42,10 +42,13 @@ class Counters(NamedTuple):
     together: Ints  # of dimensions
     uses: Ints  # of predicates
     listed: Ints  # the dimensions that have any
+    buckets: Ints  # room for the entries of a cluster
+    unsorted: Ints
+    cursors: Ints  # one more than there are buckets
 
 
-@kernel
-def sort_similar(  # noqa: PLR0912 - three passes over the same entries
+@bare
+def sort_similar(  # noqa: C901, PLR0912 - three passes over the same entries
     entries: Ints, begin: int, end: int, material: Material, counters: Counters
 ) -> None:
     """Sort entries by how much they resemble those that ask about the commonest dimension."""
@@ -69,19 +72,21 @@ def sort_similar(  # noqa: PLR0912 - three passes over the same entries
         if asks:
             for i in range(first, last):
                 together[item_dims[i]] += 1
-    buckets = np.empty(end - begin, np.int32)
-    cursors = np.zeros(_BUCKETS + 1, np.int32)
+    buckets, unsorted, cursors = counters.buckets, counters.unsorted, counters.cursors
+    for bucket in range(BUCKETS + 1):
+        cursors[bucket] = 0
     for e in range(begin, end):
         first, last = clause_starts[entries[e]], clause_starts[entries[e] + 1]
         shared = 0
         for i in range(first, last):
             shared += together[item_dims[i]]
-        bucket = shared * (_BUCKETS - 1) // (counts[commonest] * (last - first))
-        buckets[e - begin] = _BUCKETS - 1 - bucket
-        cursors[_BUCKETS - bucket] += 1
-    for bucket in range(_BUCKETS):
+        bucket = shared * (BUCKETS - 1) // (counts[commonest] * (last - first))
+        buckets[e - begin] = BUCKETS - 1 - bucket
+        cursors[BUCKETS - bucket] += 1
+    for bucket in range(BUCKETS):
         cursors[bucket + 1] += cursors[bucket]
-    unsorted = entries[begin:end].copy()
+    for j in range(end - begin):
+        unsorted[j] = entries[begin + j]
     for j in range(end - begin):
         entries[begin + cursors[buckets[j]]] = unsorted[j]
         cursors[buckets[j]] += 1
@@ -90,7 +95,7 @@ def sort_similar(  # noqa: PLR0912 - three passes over the same entries
         together[listed[j]] = 0
 
 
-@kernel
+@bare
 def best_cut(entries: Ints, begin: int, end: int, material: Material, counters: Counters) -> int:
     """How many of the sorted entries to slice together; 0 where records are better."""
     clause_starts, item_dims, sizes = material.clauses.starts, material.item_dims, material.sizes
@@ -128,7 +133,7 @@ def best_cut(entries: Ints, begin: int, end: int, material: Material, counters: 
     return n_best if best <= _WORST_RATIO else 0
 
 
-@kernel
+@inlined
 def columns_of(
     entries: Ints, begin: int, n: int, material: Material, counters: Counters
 ) -> tuple[int, Longs, Ints, Ints]:
@@ -162,7 +167,7 @@ def columns_of(
     return n_columns, starts, bits, asked
 
 
-@kernel
+@bare
 def write_column(  # noqa: C901, PLR0912 - layout in the order in which it lies there
     arena: U64,
     octets: NDArray[np.uint8],
@@ -218,7 +223,7 @@ def write_column(  # noqa: C901, PLR0912 - layout in the order in which it lies 
     return base + n_rows * width, to_rows, has_every
 
 
-@kernel
+@bare
 def _fill_rows(
     rows: U64,
     width: int,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remuda.arrays import Ints, Longs
-from remuda.jit import inlined, kernel
+from remuda.jit import bare, kernel
 from remuda.matchers.auto.layout import (
     CHUNK_KIND,
     CHUNK_N,
@@ -63,14 +63,14 @@ class ListedSpaces(NamedTuple):
     last: Longs
 
 
-@inlined
+@bare
 def prefetch_chunk(arena: U64, at: np.uint64) -> None:
     """Ask for the first lines of a chunk: the machine guesses the others when it sees some read."""
     for line in range(8):
         prefetch(arena, at + np.uint64(line) * LINE)
 
 
-@inlined
+@bare
 def walk(
     cluster: np.uint64,
     arena: U64,
@@ -117,7 +117,7 @@ def walk(
     return n, n_queued
 
 
-@inlined
+@bare
 def _walk_slices(
     at: np.uint64,
     arena: U64,
@@ -164,19 +164,19 @@ def _walk_slices(
     return n, n_queued
 
 
-@inlined
+@bare
 def ids_of(at: np.uint64, shape: np.uint64) -> np.uint64:
     """The half word from which on a sliced chunk has the ids of its clauses."""
     return np.uint64((at + TWO + get(shape, SHAPE_COLUMNS)) * TWO)
 
 
-@inlined
+@bare
 def records_of(at: np.uint64, shape: np.uint64, n: np.uint64) -> np.uint64:
     """The quarter from which on it says where their records lie."""
     return np.uint64((at + TWO + get(shape, SHAPE_COLUMNS) + ((n + ONE) >> ONE)) * np.uint64(4))
 
 
-@inlined
+@bare
 def content(
     at: np.uint64,
     shape: np.uint64,
@@ -214,7 +214,7 @@ def content(
     return a, b, c, d
 
 
-@inlined
+@bare
 def _row_of(
     at: np.uint64,
     column: np.uint64,
@@ -235,15 +235,22 @@ def content_with_lists(
     at: np.uint64, shape: np.uint64, arena: U64, octets: NDArray[np.uint8], listed: ListedSpaces
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
     """The same for an event with lists."""
-    found = np.zeros(4, np.uint64)
+    a, b, c, d = ZERO, ZERO, ZERO, ZERO  # no array: who calls this makes none
     for y in range(get(shape, SHAPE_WIDTH)):
         held = ~ZERO
         for j in range(get(shape, SHAPE_COLUMNS)):
             held &= _content_in_column(at, arena[at + TWO + j], y, shape, arena, octets, listed)
             if held == ZERO:
                 break
-        found[y] = held
-    return found[0], found[1], found[2], found[3]
+        if y == 0:
+            a = held
+        elif y == 1:
+            b = held
+        elif y == 2:
+            c = held
+        else:
+            d = held
+    return a, b, c, d
 
 
 @kernel
@@ -277,7 +284,7 @@ def _content_in_column(
     return some
 
 
-@inlined
+@bare
 def record_holds(
     record: np.uint64,
     arena: U64,

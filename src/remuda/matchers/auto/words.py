@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Ints, Longs, Ragged, starts_of
 from remuda.encoding.table import ClauseTable, Predicates
-from remuda.jit import inlined, kernel
+from remuda.jit import bare, kernel
 from remuda.matchers.auto.layout import (
     EXACT_EVERY,
     EXACT_FORM,
@@ -70,7 +70,7 @@ class Bytes(NamedTuple):
         return int(self.wide.max(initial=-1)) + 1
 
 
-class Words(NamedTuple):
+class PredicateWords(NamedTuple):
     """What records are made of: the masks of predicate p, then its tail."""
 
     bytes: Bytes
@@ -88,7 +88,7 @@ class Material(NamedTuple):
     item_dims: Ints
     lengths: Longs  # of each clause's record
     signatures: U64
-    words: Words
+    words: PredicateWords
     predicates: Predicates
     selective: Bools
     space_starts: Ints
@@ -116,7 +116,7 @@ def bytes_of(space_starts: Ints) -> Bytes:
     return Bytes(dim_bits, n_masked, *columns)
 
 
-def words_of(table: ClauseTable) -> Words:
+def words_of(table: ClauseTable) -> PredicateWords:
     """Every predicate of the table as words."""
     predicates, layout = table.predicates, bytes_of(table.space_starts)
     most = starts_of(1 + layout.n_pages[predicates.dim])
@@ -130,10 +130,10 @@ def words_of(table: ClauseTable) -> Words:
     _write_tails(
         table.space_starts, layout.wide, predicates, tail_starts, spill_starts, tails, spilled
     )
-    return Words(layout, mask_starts, masks, tail_starts, tails, spilled)
+    return PredicateWords(layout, mask_starts, masks, tail_starts, tails, spilled)
 
 
-@kernel
+@bare
 def refused_span(j: int, p: int, predicates: Predicates, low: int, high: int) -> tuple[int, int]:
     """The gap before span j of a predicate, in `low` to `high`; empty where there is none."""
     begin, end = predicates.span_starts[p], predicates.span_starts[p + 1]
@@ -288,7 +288,7 @@ def _write_tails(
             tails[w + 1] = np.uint64(spill_starts[p])
 
 
-@inlined
+@bare
 def next_exact(w: np.uint64, word: np.uint64) -> np.uint64:
     """Where the exact word after the one at `w` stands."""
     form = get(word, EXACT_FORM)
@@ -297,7 +297,7 @@ def next_exact(w: np.uint64, word: np.uint64) -> np.uint64:
     return w + ONE + np.uint64(form == np.uint64(SPANS))
 
 
-@inlined
+@bare
 def accepts_cell(
     arena: U64, quarters: NDArray[np.uint16], w: np.uint64, word: np.uint64, cell: np.uint64
 ) -> bool:

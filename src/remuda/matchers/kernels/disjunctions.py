@@ -8,7 +8,7 @@ import numpy as np
 
 from remuda.arrays import Ints, Longs, Ragged, take_rows
 from remuda.encoding.table import ClauseTable, CnfTable, Predicates
-from remuda.jit import kernel
+from remuda.jit import bare, kernel
 from remuda.matchers.kernels.postings import n_per_row, never_true
 from remuda.matchers.kernels.truth import Event, holds
 
@@ -55,7 +55,7 @@ def satisfiable_rows(cnf: CnfTable) -> Ints:
     return np.flatnonzero(n_dead == 0).astype(np.int32)
 
 
-@kernel
+@bare
 def all_hold(row: int, rows: Ragged, clauses: Ragged, predicates: Predicates, event: Event) -> bool:
     """Whether each disjunction of the row has a predicate that holds."""
     for j in range(rows.starts[row], rows.starts[row + 1]):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from remuda.arrays import Ints, Longs, frozen
-from remuda.jit import kernel
+from remuda.jit import bare, kernel
 from remuda.matchers.kernels.growth import thawed
 
 NO_KEY = -1
@@ -81,7 +81,7 @@ def _filled(keys: Longs, values: Ints, n: int) -> tuple[Longs, Ints]:
     return table
 
 
-@kernel
+@bare
 def hashed(key: int, n_places: int) -> np.int64:
     """The place where the search for a key begins."""
     low, high = np.uint64(key) & _LOW_HALF, np.uint64(key) >> _HALF
@@ -91,7 +91,7 @@ def hashed(key: int, n_places: int) -> np.int64:
     return np.int64(mixed * np.uint64(n_places) >> _HALF)
 
 
-@kernel
+@bare
 def place(keys: Longs, key: int) -> np.int64:
     """Where the key is, or would be."""
     at = hashed(key, len(keys))

@@ -10,7 +10,7 @@ import numpy as np
 
 from remuda.arrays import Ints, Ragged
 from remuda.encoding.table import ClauseTable, Predicates
-from remuda.jit import kernel
+from remuda.jit import bare, kernel
 from remuda.matchers.kernels.growth import Words
 from remuda.matchers.kernels.verify import Arrived
 
@@ -28,7 +28,7 @@ def needs_of(clauses: Ragged, predicates: Predicates, dim_bits: Words) -> Words:
     return _needs(clauses, predicates, dim_bits)  # type: ignore[no-any-return]
 
 
-@kernel
+@bare
 def lacking(event: Arrived, dim_of_space: Ints, dim_bits: Words) -> np.uint64:
     """The bits that an event does not have."""
     has = np.uint64(0)

@@ -16,7 +16,7 @@ import numpy as np
 
 from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of
 from remuda.encoding.table import Predicates
-from remuda.jit import kernel
+from remuda.jit import bare, kernel
 from remuda.matchers.kernels.bits import prefetch
 from remuda.matchers.kernels.hashing import NO_KEY, place
 from remuda.matchers.kernels.lists import Listed
@@ -141,7 +141,7 @@ def _hang(slots: Ints, access: Ints, found: Ragged, n_lists: int) -> tuple[Longs
     return starts[:-1], items
 
 
-@kernel
+@bare
 def meet(
     event: Arrived, dim_of_space: Ints, nodes: Nodes, leaf_of: Ints, leaves: Ints, others: Ints
 ) -> tuple[int, int]:
@@ -172,7 +172,19 @@ def meet(
     return n_leaves, n_others
 
 
-@kernel
+@bare
+def n_listed(which: Ints, n_lists: int, lists: Listed) -> np.int64:
+    """How many candidates some lists have; what will be read of them is asked for in advance."""
+    n = np.int64(0)
+    for k in range(n_lists):
+        begin = lists.begins[which[k]]
+        prefetch(lists.items, np.uint64(begin))
+        prefetch(lists.notes, np.uint64(begin))
+        n += lists.ends[which[k]] - begin
+    return n
+
+
+@bare
 def gather(
     which: Ints,
     n_lists: int,
@@ -181,27 +193,20 @@ def gather(
     starts: Longs,
     queue: Ints,
     n: np.uint64,
-) -> tuple[Ints, np.uint64, np.int64]:
+) -> np.uint64:
     """Add the candidates of some lists to a queue of n, but for those that need what is lacking.
 
-    Lists lie far apart, and so do clauses: what will be read is asked for in advance. The notes
-    beside slots are what their clauses need; `starts` has where their predicates lie.
+    The notes beside slots are what their clauses need; `starts` has where their predicates lie,
+    which is asked for in advance. The queue has room: `n_listed`.
     """
     for k in range(n_lists):
-        prefetch(lists.items, np.uint64(lists.begins[which[k]]))
-        prefetch(lists.notes, np.uint64(lists.begins[which[k]]))
-    n_candidates = np.int64(0)
-    for k in range(n_lists):
-        at, last = np.uint64(lists.begins[which[k]]), np.uint64(lists.ends[which[k]])
-        n_candidates += np.int64(last - at)
-        queue = grown(queue, np.int64(n + last - at))
         n_before = n
-        for i in range(at, last):
+        for i in range(np.uint64(lists.begins[which[k]]), np.uint64(lists.ends[which[k]])):
             queue[n] = lists.items[i]
             n += np.uint64(lists.notes[i] & lacks == 0)
         for i in range(n_before, n):
             prefetch(starts, np.uint64(queue[i]))
-    return queue, n, n_candidates
+    return n
 
 
 @kernel

@@ -16,7 +16,7 @@ import numpy as np
 
 from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of
 from remuda.encoding.table import ClauseTable, Predicates
-from remuda.jit import kernel
+from remuda.jit import bare, kernel
 from remuda.matchers.kernels.output import grown
 
 ALL = 1
@@ -173,7 +173,7 @@ def room_for_keys(most: int) -> EventKeys:
     )  # fmt: skip
 
 
-@kernel
+@bare
 def event_keys(spaces: Ints, begin: int, end: int, keys: Keys, event: EventKeys) -> int:
     """List the keys of an event and return how many they are."""
     n, group = 0, 0

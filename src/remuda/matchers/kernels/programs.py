@@ -7,11 +7,11 @@ import numpy as np
 from remuda.arrays import Floats, Ints
 from remuda.encoding.plan import Programs
 from remuda.encoding.table import Predicates
-from remuda.jit import kernel
+from remuda.jit import bare
 from remuda.matchers.kernels.truth import Event, accepts, holds
 
 
-@kernel
+@bare
 def score(
     row: int,
     programs: Programs,
@@ -43,7 +43,7 @@ def score(
 NEVER = np.int32(1 << 30)  # predicates that are lacking where nothing would help
 
 
-@kernel
+@bare
 def lacking(row: int, programs: Programs, stack: Ints, predicates: Predicates, event: Event) -> int:
     """How many predicates more must hold for the criterion to hold; 0 where it does."""
     n = 0
@@ -62,7 +62,7 @@ def lacking(row: int, programs: Programs, stack: Ints, predicates: Predicates, e
     return int(stack[0])
 
 
-@kernel
+@bare
 def _sum(stack: Floats, at: int, n_parts: int) -> float:
     total = 0.0
     for i in range(at, at + n_parts):
@@ -70,7 +70,7 @@ def _sum(stack: Floats, at: int, n_parts: int) -> float:
     return total
 
 
-@kernel
+@bare
 def _largest(stack: Floats, at: int, n_parts: int) -> float:
     largest = np.nan
     for i in range(at, at + n_parts):
@@ -79,7 +79,7 @@ def _largest(stack: Floats, at: int, n_parts: int) -> float:
     return largest
 
 
-@kernel
+@bare
 def _points(leaf: int, programs: Programs, predicates: Predicates, event: Event) -> float:
     """The largest weight among the values that matched."""
     largest, predicate = np.nan, programs.leaf_literal[leaf]

@@ -6,7 +6,7 @@ import numpy as np
 
 from remuda.arrays import Floats, Ints, frozen
 from remuda.encoding.table import ClauseTable, Predicates
-from remuda.jit import kernel
+from remuda.jit import bare
 from remuda.matchers.kernels.truth import Event, accepts
 
 
@@ -18,7 +18,7 @@ def item_weights(weights: Floats | None, table: ClauseTable) -> Floats:
     return frozen(np.where(silent[table.clauses.items], 0.0, weights))
 
 
-@kernel
+@bare
 def weigh_groups(
     n_groups: int, begin: int, sizes: Ints, event_weights: Floats, group_weights: Floats
 ) -> None:
@@ -30,7 +30,7 @@ def weigh_groups(
         begin += sizes[group]
 
 
-@kernel
+@bare
 def predicate_score(
     predicate: int, weight: float, predicates: Predicates, event: Event, event_weights: Floats
 ) -> float:

@@ -6,10 +6,10 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from remuda.jit import inlined, kernel
+from remuda.jit import bare
 
 
-@kernel
+@bare
 def first_at_least(ascending: NDArray[Any], begin: int, end: int, wanted: int) -> int:
     """The first place from `begin` to `end` whose item is not below `wanted`."""
     while begin < end:
@@ -21,7 +21,7 @@ def first_at_least(ascending: NDArray[Any], begin: int, end: int, wanted: int) -
     return begin
 
 
-@inlined
+@bare
 def put(item: int, items: NDArray[Any], begin: int, end: int, ranks: NDArray[Any] | None) -> None:
     """Add an item at `end` and move it up to its place: from `begin` on the ranks of items ascend.
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from remuda.arrays import Ints, Longs
 from remuda.encoding.table import Predicates
-from remuda.jit import kernel
+from remuda.jit import bare, kernel
 from remuda.matchers.kernels.search import first_at_least
 
 
@@ -29,7 +29,7 @@ def no_event(spaces: Ints, n_dims: int) -> Event:
     return Event(spaces, np.zeros(n_dims, np.int64), np.zeros(n_dims, np.int64))
 
 
-@kernel
+@bare
 def lay_out(event: Event, begin: int, end: int, dim_of_space: Ints) -> None:
     """Note for each dimension of an event where its spaces lie; the others stay empty."""
     for i in range(begin, end):
@@ -39,7 +39,7 @@ def lay_out(event: Event, begin: int, end: int, dim_of_space: Ints) -> None:
         event.last[dim] = i + 1
 
 
-@kernel
+@bare
 def take_away(event: Event, begin: int, end: int, dim_of_space: Ints) -> None:
     """Undo `lay_out`."""
     for i in range(begin, end):
@@ -48,7 +48,7 @@ def take_away(event: Event, begin: int, end: int, dim_of_space: Ints) -> None:
         event.last[dim] = 0
 
 
-@kernel
+@bare
 def accepts(space: int, begin: int, end: int, span_lo: Ints, span_hi: Ints) -> bool:
     """Whether one of the ascending spans from `begin` to `end` has the space."""
     if end - begin > 8:
@@ -60,7 +60,7 @@ def accepts(space: int, begin: int, end: int, span_lo: Ints, span_hi: Ints) -> b
     return False
 
 
-@kernel
+@bare
 def holds(predicate: int, predicates: Predicates, event: Event) -> bool:
     """The truth of one predicate for the event that is laid out."""
     dim = predicates.dim[predicate]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from remuda.arrays import Ints
-from remuda.jit import kernel
+from remuda.jit import bare, kernel
 from remuda.matchers.kernels.bits import prefetch
 from remuda.matchers.kernels.growth import Words
 from remuda.matchers.kernels.records import (
@@ -46,7 +46,7 @@ class Arrived(NamedTuple):
     where: Ints
 
 
-@kernel
+@bare
 def arrive(event: Arrived, dim_of_space: Ints) -> bool:
     """Note where the spaces are; whether some dimension has several."""
     has_several, where = False, event.where
@@ -60,14 +60,14 @@ def arrive(event: Arrived, dim_of_space: Ints) -> bool:
     return has_several
 
 
-@kernel
+@bare
 def leave(event: Arrived, dim_of_space: Ints) -> None:
     """Undo `arrive`."""
     for i in range(event.begin, event.end):
         event.where[dim_of_space[event.spaces[i]]] = 0
 
 
-@kernel
+@bare
 def read_ahead(queue: Ints, i: np.uint64, n: np.uint64, records: Slots) -> None:
     """Ask for the predicates of a slot that is a few places behind in a queue of n."""
     if i + _AHEAD < n:
@@ -76,7 +76,7 @@ def read_ahead(queue: Ints, i: np.uint64, n: np.uint64, records: Slots) -> None:
         prefetch(records.words, at + _LINE)
 
 
-@kernel
+@bare
 def bits_hold(first: np.uint64, last: np.uint64, words: Words, where: Ints) -> np.uint64:
     """The first predicate before `last` that bits cannot decide, or REFUSED if they refuse one."""
     i = first

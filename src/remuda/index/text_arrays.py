@@ -15,7 +15,7 @@ from remuda.jit import kernel
 
 Array: TypeAlias = Any  # pyarrow has no types of its own
 Bytes = NDArray[np.uint8]
-Words = NDArray[np.uint64]
+U64 = NDArray[np.uint64]
 
 _MOST = (1 << 31) - 1  # bytes of text in an Arrow array with short offsets
 _AHEAD = 256  # texts whose words are read ahead
@@ -61,7 +61,7 @@ def _bytes(buffer: Any) -> Bytes:
     return frozen(np.empty(0, np.uint8) if buffer is None else np.frombuffer(buffer, np.uint8))
 
 
-def _words(data: Bytes) -> Words:
+def _words(data: Bytes) -> U64:
     """The word that begins at each byte, for as long as there are whole ones."""
     return np.ndarray((max(len(data) - 7, 0),), np.uint64, data, strides=(1,))
 
@@ -86,9 +86,9 @@ def _copy(
     starts: NDArray[Any],
     offsets: Ints,
     data: Bytes,
-    words: Words,
+    words: U64,
     out: Bytes,
-    out_words: Words,
+    out_words: U64,
 ) -> int:
     """Copy the texts of one array; what stands behind each stays, for it may be another's.
 

@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 
 from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of, take_rows
-from remuda.encoding.literals import Vocabulary
 from remuda.encoding.narrowing import places_of, remaining
 from remuda.encoding.plan import Plan, Programs, marked
 from remuda.encoding.table import ClauseTable, CnfTable, Predicates
 from remuda.encoding.uniting import Shared, share
+from remuda.encoding.vocabulary import Vocabulary
 from remuda.jit import kernel
 
 _ON_MISSING, _EVERY = 1, 2
@@ -34,15 +34,15 @@ def merge(
     """
     left = remaining(plans, np.concatenate(numbers))
     shared = share([words for _, words in plans], left)
-    tests, test_of = _tests(left.conjunctions, shared)
-    clauses = _arranged(left.conjunctions.clauses, test_of, tests.dims())
-    disjunctions = _arranged(left.cnf.table.clauses, test_of, tests.dims())
+    merged, merged_of = _merged(left.conjunctions, shared)
+    clauses = _arranged(left.conjunctions.clauses, merged_of, merged.dims())
+    disjunctions = _arranged(left.cnf.table.clauses, merged_of, merged.dims())
     width = 1 + max(one.copies.max(initial=0) for one in (clauses, disjunctions))
     keys = [one.items * width + one.copies for one in (clauses, disjunctions)]
-    keys.append(test_of[left.programs.leaf_literal] * width)
-    literals = _sorted_set(np.concatenate(keys))
-    words = _vocabulary(shared, tests, *np.divmod(literals, width))
-    of_clauses, of_disjunctions, of_leaves = (np.searchsorted(literals, one) for one in keys)
+    keys.append(merged_of[left.programs.leaf_literal] * width)
+    predicates = _sorted_set(np.concatenate(keys))
+    words = _vocabulary(shared, merged, *np.divmod(predicates, width))
+    of_clauses, of_disjunctions, of_leaves = (np.searchsorted(predicates, one) for one in keys)
     values = shared.images.lo[left.programs.value_space]
     made = Plan(
         *_conjunctions(clauses.starts, of_clauses, left.owners, words),
@@ -53,8 +53,8 @@ def merge(
     return made, words
 
 
-class _Tests(NamedTuple):
-    """Distinct tests: row i of `pairs` is its dimension and its flags, then its spans.
+class _Merged(NamedTuple):
+    """Distinct predicates: row i of `pairs` is its dimension and its flags, then its spans.
 
     The spans are counted from the dimension's first space, so that copies have them too.
     """
@@ -68,8 +68,8 @@ class _Tests(NamedTuple):
         return dims
 
 
-def _tests(table: ClauseTable, shared: Shared) -> tuple[_Tests, Longs]:
-    """The tests in the shared spaces, by dimension; and which of them each literal is."""
+def _merged(table: ClauseTable, shared: Shared) -> tuple[_Merged, Longs]:
+    """The distinct predicates in the shared spaces, by dimension; and which each one becomes."""
     predicates = table.predicates
     counts, spans = _spans(table, shared)
     dims = shared.places[predicates.dim]
@@ -83,21 +83,21 @@ def _tests(table: ClauseTable, shared: Shared) -> tuple[_Tests, Longs]:
     ranks = np.empty(len(order), np.int64)
     ranks[order] = np.arange(len(order))
     at = places_of(starts, firsts[order])
-    return _Tests(at.starts, pairs[at.items]), ranks[groups]
+    return _Merged(at.starts, pairs[at.items]), ranks[groups]
 
 
 def _spans(table: ClauseTable, shared: Shared) -> tuple[Longs, Longs]:
-    """How many spans each literal has in the shared spaces, and those, ascending."""
+    """How many spans each predicate has in the shared spaces, and those, ascending."""
     starts, pieces = _images(
         *table.predicates, table.space_starts, *shared.images, shared.other_starts, shared.others
     )
-    literals = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    order = np.argsort(literals * (pieces.max(initial=0) + 1) + pieces[:, 0])
+    predicates = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    order = np.argsort(predicates * (pieces.max(initial=0) + 1) + pieces[:, 0])
     order = order[pieces[order, 0] < pieces[order, 1]]
-    literals, lo, hi = literals[order], pieces[order, 0], pieces[order, 1]
+    predicates, lo, hi = predicates[order], pieces[order, 0], pieces[order, 1]
     begins = np.ones(len(order), np.bool_)  # those that touch are one
-    begins[1:] = (lo[1:] > hi[:-1]) | (literals[1:] > literals[:-1])
-    counts = np.bincount(literals[begins], minlength=len(starts) - 1)
+    begins[1:] = (lo[1:] > hi[:-1]) | (predicates[1:] > predicates[:-1])
+    counts = np.bincount(predicates[begins], minlength=len(starts) - 1)
     ends = np.roll(begins, -1)
     return counts, np.stack([lo[begins], hi[ends]], axis=1)
 
@@ -117,14 +117,14 @@ def _images(
     other_starts: Longs,
     others: Longs,
 ) -> tuple[Longs, Longs]:
-    """The pieces that the spans of each literal become, in any order, some of them empty."""
+    """The pieces that the spans of each predicate become, in any order, some of them empty."""
     starts = np.zeros(len(dims) + 1, np.int64)
     pieces = np.empty((0, 2), np.int64)
     for writing in (False, True):  # they are counted first
         n = 0
-        for literal in range(len(dims)):
-            dim = dims[literal]
-            for i in range(span_starts[literal], span_starts[literal + 1]):
+        for predicate in range(len(dims)):
+            dim = dims[predicate]
+            for i in range(span_starts[predicate], span_starts[predicate + 1]):
                 space = np.int64(span_lo[i])
                 if space == space_starts[dim] + 1:
                     for j in range(other_starts[dim], other_starts[dim + 1]):
@@ -138,7 +138,7 @@ def _images(
                         pieces[n, 0], pieces[n, 1] = lo[space], hi[end]
                     n += 1
                     space = end + 1
-            starts[literal + 1] = n
+            starts[predicate + 1] = n
         if not writing:
             pieces = np.empty((n, 2), np.int64)
     return starts, pieces
@@ -192,7 +192,7 @@ def _same(starts: Longs, items: Longs, left: int, right: int) -> bool:
 
 
 class _Rows(NamedTuple):
-    """Clauses of tests, each on a copy of its dimension that no other of its clause is on."""
+    """Clauses of predicates, each on a copy of its dimension that no other of its clause is on."""
 
     starts: Longs
     items: Longs
@@ -216,18 +216,18 @@ def _sorted_set(keys: Longs) -> Longs:
     return keys[np.diff(keys, prepend=-1) > 0]  # np.unique hashes, which is slower
 
 
-def _vocabulary(shared: Shared, tests: _Tests, chosen: Longs, copies: Longs) -> Vocabulary:
-    """The words of literals that are tests, perhaps on copies of their dimensions."""
+def _vocabulary(shared: Shared, merged: _Merged, chosen: Longs, copies: Longs) -> Vocabulary:
+    """The words of the chosen predicates, perhaps on copies of their dimensions."""
     width = int(copies.max(initial=0)) + 1
-    keys = tests.dims()[chosen] * width + copies
+    keys = merged.dims()[chosen] * width + copies
     known = _sorted_set(keys)
     own, number = np.divmod(known, width)
     space_starts = starts_of(shared.n_present()[own] + 1)
     if space_starts[-1] > np.iinfo(np.int32).max:
         raise ValueError("more than 2^31 spaces in one segment")
     dims = np.searchsorted(known, keys)
-    at = places_of(tests.starts, chosen)
-    pairs = tests.pairs[at.items]
+    at = places_of(merged.starts, chosen)
+    pairs = merged.pairs[at.items]
     heads = np.zeros(len(pairs), np.bool_)
     heads[at.starts[:-1]] = True
     flags = pairs[heads, 1]
@@ -251,17 +251,17 @@ def _vocabulary(shared: Shared, tests: _Tests, chosen: Longs, copies: Longs) -> 
 
 
 def _conjunctions(
-    starts: Longs, literals: Longs, owners: Ragged, words: Vocabulary
+    starts: Longs, predicates: Longs, owners: Ragged, words: Vocabulary
 ) -> tuple[ClauseTable, Ragged]:
-    clauses, groups = _once(starts, literals)
+    clauses, groups = _once(starts, predicates)
     table = ClauseTable(words.space_starts, words.predicates, clauses)
     return table, marked(_owners(groups, table.n_clauses, owners))
 
 
 def _cnf(
-    rows: Ragged, starts: Longs, literals: Longs, owners: Ragged, words: Vocabulary
+    rows: Ragged, starts: Longs, predicates: Longs, owners: Ragged, words: Vocabulary
 ) -> tuple[CnfTable, Ragged]:
-    clauses, groups = _once(starts, literals)
+    clauses, groups = _once(starts, predicates)
     table = ClauseTable(words.space_starts, words.predicates, clauses)
     arranged = _arranged(rows, groups, np.arange(table.n_clauses))
     distinct, row_groups = _once(arranged.starts, arranged.items)
@@ -283,14 +283,14 @@ def _owners(groups: Longs, n_groups: int, owners: Ragged) -> Ragged:
     return Ragged(starts_of(np.bincount(found, minlength=n_groups)), who.astype(np.int32))
 
 
-def _programs(programs: Programs, literals: Longs, values: Longs, words: Vocabulary) -> Programs:
+def _programs(programs: Programs, predicates: Longs, values: Longs, words: Vocabulary) -> Programs:
     """The programs over distinct leaves; `values` are the spaces of values within a dimension."""
     attributes = np.array([words.positions[one.attribute] for one in words.dimensions], np.int32)
-    dims = words.predicates.dim[literals]
+    dims = words.predicates.dim[predicates]
     counts = np.diff(programs.value_starts)
     spaces = values + np.repeat(words.space_starts[dims], counts)
     starts, pairs = _headed(
-        np.stack([literals, programs.leaf_weight.view(np.int64)], axis=1),
+        np.stack([predicates, programs.leaf_weight.view(np.int64)], axis=1),
         counts,
         np.stack([spaces, programs.value_weight.view(np.int64)], axis=1),
     )
@@ -303,7 +303,7 @@ def _programs(programs: Programs, literals: Longs, values: Longs, words: Vocabul
         Programs(
             programs.starts,
             codes,
-            literals[firsts].astype(np.int32),
+            predicates[firsts].astype(np.int32),
             attributes[dims[firsts]],
             programs.leaf_weight[firsts],
             at.starts.astype(np.int32),

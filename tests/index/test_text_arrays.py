@@ -9,9 +9,9 @@ import pyarrow as pa
 import pytest
 
 from remuda.errors import RemudaError
-from remuda.index import storage, texts
+from remuda.index import storage, text_arrays
 from remuda.index.index import Index, load
-from remuda.index.texts import compact, taken
+from remuda.index.text_arrays import compact, taken
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
 
@@ -44,7 +44,7 @@ def test_texts_are_those_at_the_positions(arrays) -> None:
 
 
 def test_more_text_than_an_answer_can_hold_is_refused(monkeypatch) -> None:
-    monkeypatch.setattr(texts, "_MOST", 100)
+    monkeypatch.setattr(text_arrays, "_MOST", 100)
     with pytest.raises(RemudaError, match="257 bytes"):
         taken([SHORT], np.array([6]))
     assert compact(SHORT).type == pa.large_string()

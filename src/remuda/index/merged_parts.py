@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from remuda.arrays import Longs, frozen, starts_of
-from remuda.encoding.merging import merge
+from remuda.encoding.merged_plans import merge
 from remuda.encoding.narrowing import GONE
 from remuda.index.gathered import Gathered
 from remuda.index.roster import (

@@ -1,6 +1,6 @@
-"""Literals: the distinct tests of a set of criteria, and what they are in numbers.
+"""The vocabulary: the distinct predicates of a set of criteria, and what they are in numbers.
 
-A test is a predicate without its weight. Tests on one attribute, after the same pre-operations
+Weights do not tell predicates apart here. Those on one attribute, after the same pre-operations
 and looked at in the same way, share a dimension. Regular expressions, sets and versions that do
 not sort have a dimension each, with two spaces: "no, or missing" and "yes".
 """
@@ -34,12 +34,12 @@ from remuda.model.conditions import (
     Exists,
     In,
     Like,
-    Matches,
     Missing,
     Network,
     NullValue,
     Prefix,
     Range,
+    Regex,
     Related,
     SemVer,
     Suffix,
@@ -90,7 +90,7 @@ def view_of(condition: Condition) -> View:
             return View.SEMVER
         case Network():
             return View.NETWORK
-        case Matches() | Like() | Suffix() | Contains():
+        case Regex() | Like() | Suffix() | Contains():
             return View.PATTERN
         case Related():
             return View.SET
@@ -101,7 +101,7 @@ def view_of(condition: Condition) -> View:
 
 
 def splits(predicate: Predicate) -> bool:
-    """Whether a strong denial needs a second literal: a yes/no dimension cannot see "missing"."""
+    """Whether a strong denial needs a second predicate: a yes/no dimension cannot see "missing"."""
     strong = predicate.polarity is Polarity.STRONGLY_EXCLUDED
     return strong and view_of(predicate.condition) in YES_OR_NO
 
@@ -113,34 +113,34 @@ def split(predicate: Predicate) -> Expression:
 
 
 @dataclass(slots=True)
-class LiteralPool:
-    """Tests in the order of their first mention; mutable while criteria are being read."""
+class PredicatePool:
+    """Distinct predicates by first mention; mutable while criteria are being read."""
 
     ids: dict[Hashable, int] = field(default_factory=dict)
-    tests: list[Predicate] = field(default_factory=list)
-    dims: list[int] = field(default_factory=list)  # of each test
+    predicates: list[Predicate] = field(default_factory=list)
+    dims: list[int] = field(default_factory=list)  # of each predicate
     dimensions: dict[Dimension, int] = field(default_factory=dict)
 
     def add(self, predicate: Predicate) -> int:
-        """The id of the predicate's test."""
-        test = (
+        """The number of the predicate, whatever its weight."""
+        same = (
             predicate.attribute, predicate.operations, predicate.condition, predicate.polarity
         )  # fmt: skip
-        found = self.ids.get(test)
+        found = self.ids.get(same)
         if found is None:
-            found = self.ids[test] = len(self.tests)
-            self.tests.append(predicate)
+            found = self.ids[same] = len(self.predicates)
+            self.predicates.append(predicate)
             self.dims.append(self._dim(_dimension(predicate)))
         return found
 
-    def add_copy(self, literal: int, copy: int) -> int:
-        """The id of the same test on a copy of its dimension."""
-        key = (literal, copy)
+    def add_copy(self, number: int, copy: int) -> int:
+        """The number of the same predicate on a copy of its dimension."""
+        key = (number, copy)
         found = self.ids.get(key)
         if found is None:
-            found = self.ids[key] = len(self.tests)
-            self.tests.append(self.tests[literal])
-            base = _dimension(self.tests[literal])
+            found = self.ids[key] = len(self.predicates)
+            self.predicates.append(self.predicates[number])
+            base = _dimension(self.predicates[number])
             self.dims.append(
                 self._dim(
                     Dimension(base.attribute, base.operations, base.view, base.condition, copy)
@@ -158,7 +158,7 @@ Spaces = Cells | None  # None: yes/no
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """All dimensions with their spaces, and all literals in numbers."""
+    """All dimensions with their spaces, and all predicates in numbers."""
 
     dimensions: tuple[Dimension, ...]
     spaces: tuple[Spaces, ...]
@@ -176,11 +176,11 @@ class Vocabulary:
         return {attribute: i for i, attribute in enumerate(self.attributes)}
 
     @classmethod
-    def of(cls, pool: LiteralPool) -> Vocabulary:
+    def of(cls, pool: PredicatePool) -> Vocabulary:
         dimensions, dims = _by_attribute(pool)
         by_base: dict[Dimension, list[Condition]] = {}
-        for test, dim in zip(pool.tests, dims, strict=True):
-            by_base.setdefault(_base(dimensions[dim]), []).append(test.condition)
+        for predicate, dim in zip(pool.predicates, dims, strict=True):
+            by_base.setdefault(_base(dimensions[dim]), []).append(predicate.condition)
         made = {base: _partition(base, conditions) for base, conditions in by_base.items()}
         spaces = tuple(made[_base(dimension)] for dimension in dimensions)
         sizes = [1 + (YES if one is None else one.n_present) for one in spaces]
@@ -191,12 +191,12 @@ class Vocabulary:
             dimensions,
             spaces,
             frozen(space_starts.astype(np.int32)),
-            _predicates(pool.tests, dims, spaces, space_starts.tolist()),
+            _predicates(pool.predicates, dims, spaces, space_starts.tolist()),
         )
 
 
-def _by_attribute(pool: LiteralPool) -> tuple[tuple[Dimension, ...], list[int]]:
-    """The dimensions of one attribute side by side, and the dimension of each test then.
+def _by_attribute(pool: PredicatePool) -> tuple[tuple[Dimension, ...], list[int]]:
+    """The dimensions of one attribute side by side, and the dimension of each predicate then.
 
     So an event's spaces ascend when its attributes are taken one after the other.
     """
@@ -254,14 +254,14 @@ def order_of(dimension: Dimension) -> Order:
 
 
 def _predicates(
-    tests: Sequence[Predicate],
+    predicates: Sequence[Predicate],
     dims: Sequence[int],
     spaces: Sequence[Spaces],
     space_starts: Sequence[int],
 ) -> Predicates:
     on_missing, every, counts, lows, highs = [], [], [], [], []
-    for test, dim in zip(tests, dims, strict=True):
-        accepted, missing, all_of = _accepted(test, spaces[dim])
+    for predicate, dim in zip(predicates, dims, strict=True):
+        accepted, missing, all_of = _accepted(predicate, spaces[dim])
         on_missing.append(missing)
         every.append(all_of)
         counts.append(len(accepted))
@@ -280,19 +280,19 @@ def _predicates(
     )
 
 
-def _accepted(test: Predicate, spaces: Spaces) -> tuple[list[Span], bool, bool]:
-    """The present spaces that satisfy the test, and its `on_missing` and `every`."""
+def _accepted(predicate: Predicate, spaces: Spaces) -> tuple[list[Span], bool, bool]:
+    """The present spaces that satisfy the predicate, and its `on_missing` and `every`."""
     if spaces is None:
         n_present = YES
         asked = [(YES, YES + 1)]
     else:
         n_present = spaces.n_present
-        asked = spaces.spans(test.condition)  # type: ignore[arg-type]
-    missing = isinstance(test.condition, Missing | Absent)
-    if test.polarity is Polarity.INCLUDED:
+        asked = spaces.spans(predicate.condition)  # type: ignore[arg-type]
+    missing = isinstance(predicate.condition, Missing | Absent)
+    if predicate.polarity is Polarity.INCLUDED:
         return asked, missing, False
     refused = _complement(asked, n_present)
-    weak = test.polarity is Polarity.EXCLUDED
+    weak = predicate.polarity is Polarity.EXCLUDED
     # over all spaces or none, "any" and "every" are the same: one spelling
     return refused, weak and not missing, len(asked) > 0 and asked != [(1, n_present + 1)]
 

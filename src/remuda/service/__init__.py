@@ -1,0 +1,1 @@
+"""An engine over HTTP: the only room that imports a web framework."""

@@ -1,0 +1,70 @@
+"""Pages and probes: what a browser and a watcher look at; anybody may."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable
+from functools import cache
+from importlib.metadata import version
+from importlib.resources import files
+from typing import Any
+
+from starlette.responses import Response
+
+from remuda.service.bodies import Health
+from remuda.service.calls import JSON, Call, Endpoint, json
+from remuda.service.description import describe
+
+_FILES = {
+    "/": ("index.html", "text/html"),
+    "/page/style.css": ("style.css", "text/css"),
+    "/page/script.js": ("script.js", "text/javascript"),
+}
+_POLICY = {
+    "content-security-policy": "default-src 'self'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+}
+
+
+async def healthz(_call: Call) -> Response:
+    return json(Health("ok", version("remuda")))
+
+
+async def readyz(call: Call) -> Response:
+    if call.service.ready.is_set():
+        return json(Health("ready", version("remuda")))
+    return json(Health("starting", version("remuda"), "kernels are being compiled"), 503)
+
+
+def _file(name: str, kind: str) -> Callable[[Call], Awaitable[Response]]:
+    async def page(_call: Call) -> Response:
+        return Response(_text(name), headers=_POLICY, media_type=kind)
+
+    return page
+
+
+@cache
+def _text(name: str) -> str:
+    return (files(__package__) / "page" / name).read_text(encoding="utf-8")
+
+
+_PROBES = (
+    Endpoint("GET", "/healthz", None, healthz, "Whether it runs", gives={JSON: Health}),
+    Endpoint(
+        "GET", "/readyz", None, readyz, "Whether it is ready", gives={JSON: Health},
+        statuses=(200, 503),
+    ),
+)  # fmt: skip
+
+
+def endpoints(others: Iterable[Endpoint]) -> list[Endpoint]:
+    """The probes, the page, and the description of these and others."""
+    document = json(describe([*others, *_PROBES])).body
+
+    async def openapi(_call: Call) -> Response:
+        return Response(document, media_type=JSON)
+
+    gives: dict[str, Any] = {JSON: dict[str, Any]}
+    found = [Endpoint("GET", path, None, _file(*what), "The page") for path, what in _FILES.items()]
+    described = Endpoint("GET", "/openapi.json", None, openapi, "This document", gives=gives)
+    return [*_PROBES, described, *found]

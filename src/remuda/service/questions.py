@@ -1,0 +1,167 @@
+"""Endpoints that ask: nothing is changed by them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import asdict
+from typing import Any
+
+from starlette.responses import Response, StreamingResponse
+
+from remuda.index.question import Now, Question
+from remuda.language.moments import read_timestamp
+from remuda.service import batches, bodies
+from remuda.service.calls import ARROW, JSON, NDJSON, Call, Endpoint, json
+from remuda.service.problems import Refused
+from remuda.service.tokens import Role
+
+_INDEX = "/v1/indexes/{index}"
+
+
+async def match(call: Call) -> Response:
+    asked = await call.read(bodies.MatchRequest)
+    ids = call.engine.search(call.index, asked.event, tags=asked.tags, now=moment(asked.now))
+    if asked.limit is not None and len(ids) > asked.limit:
+        return json(bodies.Ids(ids[: asked.limit], more=True))
+    return json(bodies.Ids(ids))
+
+
+async def scan(call: Call) -> Response:
+    asked = await call.read(bodies.MatchRequest)
+    how: dict[str, Any] = {"tags": asked.tags, "now": moment(asked.now)}
+    ids = await call.work(call.engine.scan, call.index, asked.event, **how)
+    return json(bodies.Ids(ids if asked.limit is None else ids[: asked.limit]))
+
+
+async def top(call: Call) -> Response:
+    asked = await call.read(bodies.TopRequest)
+    how: dict[str, Any] = {"tags": asked.tags, "now": moment(asked.now), "weights": asked.weights}
+    best = call.engine.top(call.index, asked.event, _few(call, asked.n), **how)
+    return json(bodies.Best([bodies.Scored(*one) for one in best]))
+
+
+async def nearest(call: Call) -> Response:
+    asked = await call.read(bodies.NearestRequest)
+    how: dict[str, Any] = {"tags": asked.tags, "now": moment(asked.now)}
+    n = _few(call, asked.n)
+    near = await call.work(call.engine.nearest, call.index, asked.event, n, **how)
+    found = [{"id": one.id, "failures": [part.to_dict() for part in one.failures]} for one in near]
+    return json({"near": found})
+
+
+async def explain(call: Call) -> Response:
+    asked = await call.read(bodies.ExplainRequest)
+    now = moment(asked.now)
+    found = await call.work(call.engine.explain, call.index, asked.event, asked.id, now=now)
+    return json({"explanation": found.to_dict(), "text": str(found)})
+
+
+async def match_many(call: Call) -> Response:
+    """Answers in the form of the events, or in the one that is accepted."""
+    options, kind = call.options(bodies.ManyOptions), call.kind
+    wanted = _accepted(call.request.headers.get("accept", ""), kind)
+    n = None if options.n is None else _few(call, options.n)
+    question = Question.of(moment(options.now), options.tags, n)
+    index = call.engine.index(call.index)
+    most = call.service.limits.batch
+    events = await call.work(batches.events_in, await call.body(), kind, most)
+    pieces = batches.answers(index, events, question, options.limit, wanted)
+    first = await call.work(next, pieces, b"")  # what fails at once is still a problem
+    return StreamingResponse(_streamed(call, first, pieces), media_type=wanted)
+
+
+async def _streamed(call: Call, first: bytes, rest: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """The pieces, each made when the one before was taken."""
+    piece: bytes | None = first
+    while piece is not None:
+        yield piece
+        piece = await call.work(next, rest, None)
+
+
+def _accepted(header: str, kind: str) -> str:
+    wanted = {one.partition(";")[0].strip().lower() for one in header.split(",")}
+    return next((one for one in (kind, JSON, NDJSON, ARROW) if one in wanted), kind)
+
+
+def _few(call: Call, n: int) -> int:
+    most = call.service.limits.found
+    if n > most:
+        raise Refused(400, f"{most:,} are the most that can be asked for", "n")
+    return n
+
+
+def moment(now: bodies.Moment) -> Now:
+    """The moment that a request names: milliseconds since 1970, or a timestamp."""
+    if now is None or isinstance(now, int):
+        return now
+    if now.removeprefix("-").isdecimal() and len(now) <= 15:
+        return int(now)
+    found = read_timestamp(now)
+    if found is None:
+        raise Refused(400, f"this is neither a timestamp nor milliseconds: {now[:100]!r}", "now")
+    return found
+
+
+async def list_indexes(call: Call) -> Response:
+    engine = call.engine
+    entries = [bodies.IndexEntry(name, len(engine.index(name))) for name in engine.names()]
+    return json(bodies.IndexList(entries))
+
+
+async def get_index(call: Call) -> Response:
+    return json(bodies.IndexEntry(call.index, len(call.engine.index(call.index))))
+
+
+async def get_criterion(call: Call) -> Response:
+    criterion = await call.work(call.engine.get, call.index, call.id)
+    return Response(await call.work(criterion.document), media_type=JSON)
+
+
+async def stats(call: Call) -> Response:
+    return json(await call.work(call.engine.stats, call.index))
+
+
+async def snapshot(call: Call) -> Response:
+    return json(asdict(await call.work(call.engine.snapshot, call.index)))
+
+
+async def export(call: Call) -> Response:
+    mustang = call.options(bodies.ExportOptions).mustang
+    text = await call.work(call.engine.export, call.index, mustang=mustang)
+    return Response(text, media_type=JSON)
+
+
+def _ask(name: str, handle: Any, takes: type, gives: type, summary: str) -> Endpoint:
+    path = f"{_INDEX}/{name}"
+    return Endpoint("POST", path, Role.READ, handle, summary, {JSON: takes}, gives={JSON: gives})
+
+
+def _look(path: str, handle: Any, gives: Any, summary: str, options: Any = None) -> Endpoint:
+    return Endpoint("GET", path, Role.READ, handle, summary, options=options, gives={JSON: gives})
+
+
+_MANY = {JSON: list[Any], NDJSON: bytes, ARROW: bytes}
+
+ENDPOINTS = (
+    _ask("match", match, bodies.MatchRequest, bodies.Ids, "Which criteria hold for an event"),
+    _ask("top", top, bodies.TopRequest, bodies.Best, "The best criteria that hold, by score"),
+    _ask("explain", explain, bodies.ExplainRequest, bodies.ExplainAnswer, "Why one holds or not"),
+    _ask("nearest", nearest, bodies.NearestRequest, bodies.NearestAnswer, "The nearest misses"),
+    _ask("scan", scan, bodies.MatchRequest, bodies.Ids, "The same as match, by plain evaluation"),
+    Endpoint(
+        "POST",
+        f"{_INDEX}/match_many",
+        Role.READ,
+        match_many,
+        "Which criteria hold for each of many events",
+        _MANY,
+        bodies.ManyOptions,
+        {**_MANY, JSON: list[bodies.EventAnswer]},
+    ),
+    _look("/v1/indexes", list_indexes, bodies.IndexList, "All indexes"),
+    _look(_INDEX, get_index, bodies.IndexEntry, "One index"),
+    _look(f"{_INDEX}/criteria/{{id}}", get_criterion, dict[str, Any], "One criterion"),
+    _look(f"{_INDEX}/stats", stats, dict[str, Any], "The sizes of an index"),
+    _look(f"{_INDEX}/snapshot", snapshot, bodies.SnapshotAnswer, "Sizes by dimension and cluster"),
+    _look(f"{_INDEX}/export", export, list[dict[str, Any]], "All criteria", bodies.ExportOptions),
+)

@@ -1,0 +1,148 @@
+"""A server of its own: asked, stopped and killed; what it acknowledged is there."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import remuda as rm
+from remuda.service.calls import NDJSON
+
+PATIENCE = 120.0  # seconds: kernels may have to be compiled
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+@contextmanager
+def served(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
+    """A server that is ready, and a client of it; ended if it has not ended itself."""
+    port = free_port()
+    command = [sys.executable, "-c", "from remuda.cli import main; main()", "serve"]
+    process = subprocess.Popen(
+        [*command, *arguments, "--port", str(port)], stderr=subprocess.PIPE, text=True
+    )
+    try:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE) as client:
+            until = time.monotonic() + PATIENCE
+            while time.monotonic() < until and process.poll() is None:
+                try:
+                    if client.get("/readyz").status_code == 200:
+                        break
+                except httpx.TransportError:
+                    pass
+                time.sleep(0.05)
+            yield process, client
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+        assert process.stderr is not None
+        process.stderr.close()
+
+
+def test_it_is_asked_and_stopped_and_goes_on_where_it_was(tmp_path: Path) -> None:
+    root = str(tmp_path / "engine")
+    with served(root) as (process, http):
+        body = (
+            b'{"id": "adult", "expression": "age >= 18"}\n{"id": "old", "expression": "age > 60"}'
+        )
+        put = http.post("/v1/indexes/ads/criteria", content=body, headers={"content-type": NDJSON})
+        assert put.json() == {"accepted": 2, "rejects": []}
+        found = http.post("/v1/indexes/ads/match", json={"event": {"age": 70}})
+        assert found.json() == {"ids": ["adult", "old"]}
+        assert found.headers["x-request-id"]
+        process.send_signal(signal.SIGTERM)
+        _, told = process.communicate(timeout=PATIENCE)
+        assert process.returncode == 0
+        assert "stopped" in told
+    with rm.Engine(root) as engine:
+        assert engine.search("ads", {"age": 30}) == ["adult"]
+    with served(root) as (_, http):
+        assert http.get("/v1/indexes").json() == {"indexes": [{"name": "ads", "criteria": 2}]}
+
+
+def test_what_was_accepted_is_answered_before_it_stops(tmp_path: Path) -> None:
+    with served(str(tmp_path / "engine")) as (process, http):
+        http.put("/v1/indexes/ads/criteria/adult", json={"expression": "age >= 18"})
+        n = 200_000
+        answers: list[Any] = []
+
+        def ask() -> None:
+            headers = {"content-type": NDJSON}
+            body = b'{"age": 20}\n' * n
+            path = "/v1/indexes/ads/match_many"
+            with http.stream("POST", path, content=body, headers=headers) as found:
+                process.send_signal(signal.SIGTERM)  # its answer has begun
+                answers.append(sum(line == '{"ids":["adult"]}' for line in found.iter_lines()))
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        thread.join(PATIENCE)
+        assert answers == [n]
+        process.wait(PATIENCE)
+        assert process.returncode == 0
+
+
+def test_killed_under_load_it_loses_nothing_that_it_acknowledged(tmp_path: Path) -> None:
+    root = str(tmp_path / "engine")
+    n_threads = 3
+    done: list[set[str]] = [set() for _ in range(n_threads)]
+    with served(root) as (process, http):
+
+        def put(thread: int) -> None:
+            for i in range(10_000):
+                name = f"c{thread}-{i}"
+                path = f"/v1/indexes/ads/criteria/{name}"
+                try:
+                    found = http.put(path, json={"expression": f"a = {i}"})
+                except httpx.TransportError:
+                    return
+                assert found.status_code == 201
+                done[thread].add(name)
+
+        threads = [threading.Thread(target=put, args=(i,)) for i in range(n_threads)]
+        for one in threads:
+            one.start()
+        until = time.monotonic() + PATIENCE
+        while min(map(len, done)) < 20 and time.monotonic() < until:
+            time.sleep(0.01)
+        process.kill()
+        for one in threads:
+            one.join(PATIENCE)
+    acknowledged = set().union(*done)
+    assert len(acknowledged) >= 60
+    with served(root) as (_, http):
+        there = {one["id"] for one in http.get("/v1/indexes/ads/export").json()}
+        assert acknowledged <= there
+        assert len(there - acknowledged) <= n_threads  # each thread had one under way
+        found = http.post("/v1/indexes/ads/match", json={"event": {"a": 3}}).json()
+        assert {f"c{i}-3" for i in range(n_threads)} <= set(found["ids"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "reason"),
+    [
+        (("--host", "0.0.0.0"), 2, "give a file of tokens"),
+        (("--tokens", "no-such-file"), 1, "no-such-file"),
+    ],
+)
+def test_it_does_not_start_unsafely(arguments: tuple[str, ...], code: int, reason: str) -> None:
+    with served(*arguments) as (process, _):
+        _, told = process.communicate(timeout=PATIENCE)
+        assert process.returncode == code
+        assert reason in " ".join(told.replace("│", " ").split())
