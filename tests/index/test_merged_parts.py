@@ -153,7 +153,7 @@ def test_what_is_stored_stays_stored_and_what_is_made_stays_made(tmp_path) -> No
 
 
 def test_ids_of_any_kind_are_found_and_ranked(tmp_path) -> None:
-    odd = ["\ud7ff", "\ue000 x", "\x00", "~", "\U0010ffff", "ß" * 300]
+    odd = ["\ud7fe", "\ue000 x", "\x00", "~", "\U0010ffff", "ß" * 300]
     made = _part([(i, Criterion(name, attr("a").exists())) for i, name in enumerate(odd)], "auto")
     plain = _part([(i + 10, Criterion(name, attr("a") == 1)) for i, name in enumerate(IDS)], "auto")
     roster = merged([_loaded(plain, "auto", tmp_path), made], "auto").roster
