@@ -20,16 +20,21 @@ from remuda.errors import InvalidCriterion
 from remuda.model.attributes import Attribute
 from remuda.model.calendars import Extract
 from remuda.model.conditions import (
+    Absent,
+    Comparison,
     Contains,
     Exists,
     In,
     Like,
     Missing,
+    Network,
+    NullValue,
     Prefix,
     Range,
     Regex,
     Related,
     Relation,
+    SemVer,
     Suffix,
     Version,
 )
@@ -83,7 +88,9 @@ def _deep(levels: int) -> list[object]:
 
 
 _SCALARS = (*_NUMBERS, *_STRINGS, True, False, *_DATES, *_TIMESTAMPS, *_EPOCHS)
-scalars = st.sampled_from((*_SCALARS, *_VERSIONS))
+_SEMVERS = ("1.0.0-alpha.1", "1.0.0-beta.11", "1.0.0", "1.0.0+b", "v1.0.0", "1-rc", "1.2", "01.0.0")
+_ADDRESSES = ("10.0.0.0", "10.0.0.255", "10.0.1.0", "::a00:0", "2001:db8::1%eth0", "10.0.0.0/24")
+scalars = st.sampled_from((*_SCALARS, *_VERSIONS, *_SEMVERS, *_ADDRESSES))
 json_scalars = st.sampled_from(
     (*(n for n in _NUMBERS if not isinstance(n, Decimal)), *_STRINGS, True, False, *_EPOCHS)
 )
@@ -179,6 +186,9 @@ _patterns = st.one_of(st.sampled_from((*_PATTERNS, r"\Qa.b")), shared_patterns)
 _likes = st.sampled_from(("a%", "%b", "_", "%", "a\\%b", "%a%b%", "", "a_c", "\\\\"))
 _texts = st.sampled_from((*_STRINGS, "\ud7ff", "a\U0010ffff"))
 
+_networks = st.sampled_from(
+    ("10.0.0.0/8", "10.0.0.0/24", "10.0.1.0", "0.0.0.0/0", "::/0", "2001:db8::/32", "::a00:0/127")
+)
 conditions = st.one_of(
     _operands.map(In),
     _operands.map(In),
@@ -191,6 +201,14 @@ conditions = st.one_of(
         st.booleans(),
         st.booleans(),
     ),
+    st.builds(
+        SemVer,
+        st.sampled_from(("1.0.0-alpha.1", "1.0.0-beta.2", "1.0.0+a", "1.2.0", "0.0.0")),
+        st.sampled_from(Comparison),
+        st.booleans(),
+        st.booleans(),
+    ),
+    st.builds(Network, st.lists(_networks, max_size=3).map(tuple)),
     st.builds(Like, _likes),
     st.builds(Prefix, _texts),
     st.builds(Suffix, _texts),
@@ -198,6 +216,8 @@ conditions = st.one_of(
     st.builds(Related, st.sampled_from(Relation), _operands),
     st.just(Exists()),
     st.just(Missing()),
+    st.just(NullValue()),
+    st.just(Absent()),
 )
 
 _ZONES = ("UTC", "Europe/Berlin", "Europe/Dublin", "Africa/Casablanca")

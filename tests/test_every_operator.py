@@ -17,7 +17,7 @@ from remuda.language.criterion import Criterion
 from remuda.model import conditions, operations
 from remuda.model.attributes import Attribute
 from remuda.model.calendars import Extract
-from remuda.model.conditions import Condition, Relation
+from remuda.model.conditions import Comparison, Condition, Relation
 from remuda.model.explanations import describe
 from remuda.model.expressions import Polarity, Predicate
 from remuda.model.operations import Arithmetic, Integral, Operation
@@ -29,6 +29,8 @@ CONDITIONS: dict[type, Any] = {
     conditions.Range: conditions.Range(1, 5, lower_closed=True),
     conditions.Regex: conditions.Regex("b+"),
     conditions.Version: conditions.Version("1.2", above=True),
+    conditions.SemVer: conditions.SemVer("1.2.0-rc.1", Comparison.AT_MOST, parts=True),
+    conditions.Network: conditions.Network(("10.0.0.0/8", "2001:db8::/32")),
     conditions.Like: conditions.Like("%b%"),
     conditions.Prefix: conditions.Prefix("b"),
     conditions.Suffix: conditions.Suffix("b"),
@@ -36,6 +38,8 @@ CONDITIONS: dict[type, Any] = {
     conditions.Related: conditions.Related(Relation.SUPERSET, (1,)),
     conditions.Exists: conditions.Exists(),
     conditions.Missing: conditions.Missing(),
+    conditions.NullValue: conditions.NullValue(),
+    conditions.Absent: conditions.Absent(),
 }
 OPERATIONS: dict[type, Any] = {
     operations.Calculate: operations.Calculate(Arithmetic.ADDITION, 2),
@@ -59,7 +63,8 @@ PREDICATES = [
 EVENTS: list[dict[str, Any]] = [
     {}, {"a": None}, {"a": []}, {"a": 1}, {"a": 2.5}, {"a": "b"}, {"a": "1.3"}, {"a": "abc"},
     {"a": [1, "b"]}, {"a": [1, 2]}, {"a": True}, {"a": 86_400_000}, {"a": "1970-01-02T00:00:00Z"},
-    {"a": {"k": 1}},
+    {"a": {"k": 1}}, {"a": "1.2"}, {"a": ["1.2.0-rc.1+b", None]}, {"a": "v1.2.0-alpha"},
+    {"a": "10.1.2.3"}, {"a": ["2001:db8::1", "x"]}, {"a": "::10.1.2.3"},
 ]  # fmt: skip
 
 

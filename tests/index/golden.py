@@ -47,6 +47,13 @@ def criteria() -> list[rm.Criterion]:
         "never": rm.Or(),
         "always": rm.And(),
     }
+    if hasattr(a, "in_network"):
+        expressions |= {
+            "null": b.is_null_value(),
+            "absent": ~b.is_absent() & (a > 0),
+            "semver": attr("v").semver(parts=True) >= "1.10.0",
+            "network": attr("ip").in_network("10.0.0.0/8", "2001:db8::/32"),
+        }
     found = [rm.Criterion(key, expression) for key, expression in expressions.items()]
     found.append(rm.Criterion("tagged", a == 1, tags=frozenset({"red", "blue"})))
     found.append(rm.Criterion("off", a == 1, enabled=False))

@@ -9,7 +9,7 @@ import pytest
 
 from remuda.encoding import encoder as encoding
 from remuda.encoding.sets import SetIndex
-from remuda.encoding.spaces import ValueSpaces, VersionSpaces
+from remuda.encoding.spaces import OrderSpaces, ValueSpaces
 from remuda.index.index import Index
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
@@ -54,7 +54,7 @@ def failing_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
 
 KINDS: dict[str, tuple[Expression, Patch]] = {
     "values": (a == "bad", failing(ValueSpaces, "of", lambda one: "bad" in str(one.cuts))),
-    "versions": (a.version() >= "6.6.6", failing(VersionSpaces, "of", lambda one: True)),
+    "versions": (a.version() >= "6.6.6", failing(OrderSpaces, "of", lambda one: True)),
     "patterns": (a.matches("bad"), failing_pattern),
     "sets": (a.superset("bad"), failing(SetIndex, "matching", lambda one: "bad" in one.having)),
     "pre-operations": (a.length() == 666, failing(type(a.length().operations[0]), "apply", bool)),

@@ -14,7 +14,7 @@ from remuda.arrays import Longs, Ragged, ragged, starts_of, take_rows
 from remuda.encoding.encoder import AttributeEncoder, Encoder
 from remuda.encoding.spaces import OTHER, ValueSpaces
 from remuda.encoding.table import EventBatch
-from remuda.model.attributes import Attribute, Digits, Element, Every, Step
+from remuda.model.attributes import Attribute, Digits, Element, Every, Lack, Step
 from remuda.model.values import Kind, tidy
 
 Array: TypeAlias = Any  # pyarrow has no types of its own
@@ -29,11 +29,17 @@ def encode(encoder: Encoder, table: pa.Table | pa.RecordBatch, now: int) -> Even
     rows, spaces = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
     for attribute in encoder.attributes:
         values = _resolve(columns, attribute.attribute, n)
-        if values is None or len(values) == values.null_count:
-            continue
-        present, found = _encoded(attribute, values, now)
-        rows.append(np.repeat(present, np.diff(found.starts)))
-        spaces.append(found.items)
+        present = np.empty(0, np.int64)
+        if values is not None and len(values) > values.null_count:
+            present, found = _encoded(attribute, values, now)
+            present = np.repeat(present, np.diff(found.starts))
+            rows.append(present)
+            spaces.append(found.items)
+        if attribute.lacks and values is not None:
+            missing = np.setdiff1d(np.arange(n), present)  # a present value is in some space
+            found = _lacking(attribute, columns, values, missing)
+            rows.append(np.repeat(missing, np.diff(found.starts)))
+            spaces.append(found.items)
     return _by_row(np.concatenate(rows), np.concatenate(spaces), n)
 
 
@@ -56,6 +62,21 @@ def _encoded(encoder: AttributeEncoder, values: Array, now: int) -> tuple[Longs,
         raise
     except Exception:  # value by value, so that only what is at fault goes without
         return np.arange(len(values)), _each(encoder, _tidied(values), now)
+
+
+def _lacking(
+    encoder: AttributeEncoder, columns: dict[str, Array], values: Array, rows: Longs
+) -> Ragged:
+    """The spaces of the rows in which the attribute is missing."""
+    attribute = encoder.attribute
+    if len(attribute.steps) == 1 and not isinstance(values, _Objects):  # a column is always there
+        empty = values.is_valid().to_numpy(zero_copy_only=False)[rows]
+        kinds = ragged([encoder.lacking(lack) for lack in (Lack.NULL, Lack.EMPTY)])
+        return take_rows(kinds, empty.astype(np.int64))
+    name = attribute.field
+    used = columns if name is None else {name: columns[name]}
+    events = objects(pa.table(used))
+    return ragged([encoder.lacking(attribute.lack(events[row])) for row in rows.tolist()])
 
 
 def _by_row(rows: NDArray[Any], spaces: NDArray[Any], n_rows: int) -> EventBatch:

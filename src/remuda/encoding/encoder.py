@@ -17,10 +17,10 @@ import numpy as np
 
 from remuda.arrays import starts_of
 from remuda.encoding.sets import SetIndex
-from remuda.encoding.spaces import OTHER, ValueSpaces, VersionSpaces
+from remuda.encoding.spaces import OTHER, LackSpaces
 from remuda.encoding.table import EventBatch
-from remuda.encoding.vocabulary import YES, Dimension, Spaces, View, Vocabulary
-from remuda.model.attributes import Attribute, Digits
+from remuda.encoding.vocabulary import YES, Cells, Dimension, Spaces, View, Vocabulary
+from remuda.model.attributes import Attribute, Digits, Lack
 from remuda.model.conditions import Contains, Like, Regex, Related, Suffix, Version
 from remuda.model.operations import Operation
 from remuda.model.patterns import PatternSet
@@ -39,7 +39,7 @@ class ChainEncoder:
 
     operations: tuple[Operation, ...]
     entries: list[tuple[Dimension, Spaces, int]] = field(default_factory=list)
-    cells: list[tuple[int, ValueSpaces | VersionSpaces]] = field(default_factory=list)
+    cells: list[tuple[int, Cells]] = field(default_factory=list)
     patterns: list[str] = field(default_factory=list)
     pattern_spaces: list[int] = field(default_factory=list)  # the "yes" of each
     sets: SetIndex = field(default_factory=SetIndex)
@@ -151,6 +151,7 @@ class AttributeEncoder:
     aside: dict[int, str]  # why dimensions failed, by their first spaces
     timeless: list[ChainEncoder] = field(default_factory=list)
     clocked: list[ChainEncoder] = field(default_factory=list)
+    lacks: list[tuple[int, LackSpaces]] = field(default_factory=list)  # with their first spaces
     _seen: dict[Any, list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -165,6 +166,13 @@ class AttributeEncoder:
             raise
         except Exception:
             return self._carefully(raw, now)
+
+    def lacking(self, lack: Lack | None) -> list[int]:
+        """The spaces of a missing value."""
+        if lack is None:
+            return []
+        found = [(start, spaces.of_lack(lack)) for start, spaces in self.lacks]
+        return [start + space for start, space in found if space is not None]
 
     def _carefully(self, raw: Any, now: int) -> list[int]:
         found: list[int] = []
@@ -228,6 +236,8 @@ class Encoder:
                 by_attribute[attribute] = encoder
                 self.attributes.append(encoder)
             (encoder.clocked if chain.needs_clock else encoder.timeless).append(chain)
+            lacks = [(at, one) for at, one in chain.cells if isinstance(one, LackSpaces)]
+            encoder.lacks += lacks
         self._by_name: dict[str, list[AttributeEncoder]] = {}  # of the field that a path enters
         self._others: list[AttributeEncoder] = []
         for encoder in self.attributes:
@@ -254,6 +264,8 @@ class Encoder:
         for encoder in (*named, *self._others):
             try:
                 raw = encoder.attribute.resolve(event)
+                if raw is None and encoder.lacks:
+                    found += encoder.lacking(encoder.attribute.lack(event))
             except MemoryError:
                 raise
             except Exception:  # an event of a strange type, which has no such value

@@ -9,17 +9,32 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from decimal import Decimal
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from remuda.arrays import Floats, Longs
-from remuda.model.conditions import Condition, Exists, In, Missing, Prefix, Range, Version
+from remuda.model.attributes import Lack
+from remuda.model.conditions import (
+    Absent,
+    Comparison,
+    Condition,
+    Exists,
+    In,
+    Missing,
+    Network,
+    NullValue,
+    Prefix,
+    Range,
+    SemVer,
+    Version,
+)
+from remuda.model.networks import address_at, place_of
 from remuda.model.values import Kind, is_text, key, number, ordered
-from remuda.model.versions import version_key
+from remuda.model.versions import VersionKey, version_key
 
 Span = tuple[int, int]
 Cut = tuple[Any, int]  # a value, and 0 for the cut right before it or 1 for right after
@@ -107,43 +122,134 @@ class ValueSpaces:
         return [(first + begin, first + end)] if begin < end else []
 
 
-class VersionSpaces:
-    """The partition of a dimension that is looked at as a version; strings alone are versions.
+class LackSpaces:
+    """The partition of a dimension that tells why values are missing: OTHER, or null.
 
-    Its bases are plain versions: those that sort, and between two of which every version lies.
+    OTHER has the empty list and every present value; what is absent is in no space, as anything
+    is that an event does not have.
     """
 
-    def __init__(self, conditions: Iterable[Version]) -> None:
-        cuts = {self._cut(condition) for condition in conditions}
-        self._set(sorted(cuts, key=lambda cut: (version_key(cut[0]), cut[1])))
+    NULL = OTHER + 1
+    n_present = NULL
 
-    def _set(self, bases: list[tuple[str, int]]) -> None:
+    def of(self, value: Any) -> int:
+        """The space of a present value."""
+        return OTHER
+
+    def of_lack(self, lack: Lack) -> int | None:
+        """The space of a value that is missing so; None where it has none."""
+        match lack:
+            case Lack.NULL:
+                return self.NULL
+            case Lack.EMPTY:
+                return OTHER
+            case Lack.ABSENT:
+                return None
+
+    def spans(self, condition: NullValue | Absent) -> list[Span]:
+        """The spaces that the condition accepts."""
+        return [(self.NULL, self.NULL + 1)] if isinstance(condition, NullValue) else []
+
+
+class Order(NamedTuple):
+    """An order of its own that some texts have; cuts in it are written as texts, too."""
+
+    place: Callable[[Any], Any]  # of a value; None where it has none
+    wanted: Callable[[Any], list[tuple[Cut | None, Cut | None]]]  # between which cuts
+
+
+class OrderSpaces:
+    """The partition of a dimension that is looked at in an order of its own; all else is OTHER."""
+
+    def __init__(self, order: Order, conditions: Iterable[Condition] = ()) -> None:
+        pairs = [pair for condition in conditions for pair in order.wanted(condition)]
+        self.order = order
+        self._set(sorted({cut for pair in pairs for cut in pair if cut is not None}, key=self.key))
+
+    def _set(self, bases: list[Cut]) -> None:
         self.bases = bases
-        self.cuts = [(version_key(base), side) for base, side in bases]
+        self.cuts = [self._cut(base) for base in bases]
+        self._at = {base: at for at, base in enumerate(bases)}
         self.n_present = OTHER + len(self.cuts) + 1
 
     @classmethod
-    def restored(cls, bases: Iterable[tuple[str, int]]) -> VersionSpaces:
+    def restored(cls, order: Order, bases: Iterable[tuple[str, int]]) -> OrderSpaces:
         """The partition with these cuts, in order."""
-        made = cls(())
+        made = cls(order)
         made._set([(base, side) for base, side in bases])
         return made
 
     def of(self, value: Any) -> int:
         """The space of a present value that is no list."""
-        if not isinstance(value, str) or not is_text(value):
-            return OTHER
-        return OTHER + 1 + bisect_left(self.cuts, (version_key(value), 0.5))
+        place = self.order.place(value)
+        return OTHER if place is None else OTHER + 1 + bisect_left(self.cuts, (place, 0.5))
 
-    def spans(self, condition: Version) -> list[Span]:
-        """The present spaces whose versions the condition accepts."""
-        base, side = self._cut(condition)
-        at = OTHER + 2 + bisect_left(self.cuts, (version_key(base), side))
-        return [(at, self.n_present + 1)] if condition.above else [(OTHER + 1, at)]
+    def spans(self, condition: Condition) -> list[Span]:
+        """The present spaces whose values the condition accepts."""
+        found = []
+        for lower, upper in self.order.wanted(condition):
+            begin = OTHER + 1 if lower is None else self._behind(lower)
+            end = self.n_present + 1 if upper is None else self._behind(upper)
+            if begin < end:
+                found.append((begin, end))
+        return _joined(found)
 
-    @staticmethod
-    def _cut(condition: Version) -> tuple[str, int]:
-        return condition.base, _AFTER if condition.above is condition.strict else _BEFORE
+    def key(self, base: Cut) -> Any:
+        """By which cuts sort; of equal places, the spelling decides."""
+        return *self._cut(base), base[0]
+
+    def _behind(self, base: Cut) -> int:
+        """The first space behind one of the cuts."""
+        return OTHER + 2 + self._at[base]
+
+    def _cut(self, base: Cut) -> Cut:
+        place = self.order.place(base[0])
+        if place is None:
+            raise ValueError(f"{base[0]!r} has no place in the order")
+        return place, base[1]
+
+
+def _version_place(value: Any) -> VersionKey | None:
+    return version_key(value) if isinstance(value, str) and is_text(value) else None
+
+
+def _version_wanted(condition: Version) -> list[tuple[Cut | None, Cut | None]]:
+    cut = condition.base, _AFTER if condition.above is condition.strict else _BEFORE
+    return [(cut, None) if condition.above else (None, cut)]
+
+
+# its bases are plain versions: those that sort, and between two of which every version lies
+VERSIONS = Order(_version_place, _version_wanted)
+
+
+def _semver_wanted(condition: SemVer) -> list[tuple[Cut | None, Cut | None]]:
+    base = str(condition.key)
+    match condition.operator:
+        case Comparison.BELOW:
+            return [(None, (base, _BEFORE))]
+        case Comparison.AT_MOST:
+            return [(None, (base, _AFTER))]
+        case Comparison.EQUAL:
+            return [((base, _BEFORE), (base, _AFTER))]
+        case Comparison.AT_LEAST:
+            return [((base, _BEFORE), None)]
+        case Comparison.ABOVE:
+            return [((base, _AFTER), None)]
+
+
+def semvers(reading: SemVer) -> Order:
+    """The order of SemVer, of values read so."""
+    return Order(reading.read, _semver_wanted)
+
+
+def _network_wanted(condition: Network) -> list[tuple[Cut | None, Cut | None]]:
+    return [
+        ((address_at(first), _BEFORE), (address_at(last), _AFTER))
+        for first, last in condition.blocks
+    ]
+
+
+NETWORKS = Order(place_of, _network_wanted)
 
 
 def _collect(

@@ -8,15 +8,20 @@ from typing import Any
 import numpy as np
 
 from remuda.arrays import starts_of
-from remuda.encoding.spaces import ValueSpaces, VersionSpaces
+from remuda.encoding.spaces import LackSpaces, OrderSpaces, ValueSpaces
 from remuda.encoding.table import ClauseTable
-from remuda.encoding.vocabulary import YES, Dimension, Spaces, View, Vocabulary
+from remuda.encoding.vocabulary import YES, Dimension, Spaces, View, Vocabulary, order_of
 from remuda.language import json_form
-from remuda.model.conditions import Condition, In, Version
+from remuda.model.conditions import Absent, Condition, In, Network, Version
 from remuda.model.expressions import Predicate
 from remuda.model.values import Kind, key, ordered
 
-_STAND_IN: dict[View, Condition] = {View.VALUE: In(()), View.VERSION: Version("0", above=True)}
+_STAND_IN: dict[View, Condition] = {
+    View.VALUE: In(()),
+    View.VERSION: Version("0", above=True),
+    View.NETWORK: Network(()),
+    View.LACK: Absent(),
+}
 
 
 def write_vocabulary(vocabulary: Vocabulary) -> list[dict[str, Any]]:
@@ -33,7 +38,7 @@ def read_vocabulary(documents: Sequence[Mapping[str, Any]], table: ClauseTable) 
     for dimension, document in zip(dimensions, documents, strict=True):
         base = dimension.attribute, dimension.operations, dimension.view, dimension.condition
         if base not in made:
-            made[base] = _spaces(dimension.view, document["spaces"])
+            made[base] = _spaces(dimension, document["spaces"])
         spaces.append(made[base])
     sizes = [1 + (YES if one is None else one.n_present) for one in spaces]
     if not np.array_equal(starts_of(sizes), table.space_starts):
@@ -60,9 +65,9 @@ def _dimension(document: Mapping[str, Any]) -> Dimension:
 
 
 def _written_spaces(spaces: Spaces) -> Any:
-    if spaces is None:
+    if spaces is None or isinstance(spaces, LackSpaces):
         return None
-    if isinstance(spaces, VersionSpaces):
+    if isinstance(spaces, OrderSpaces):
         return spaces.bases
     return {
         "points": json_form.write_values(_unkeyed(point) for point in spaces.points),
@@ -76,8 +81,8 @@ def _written_spaces(spaces: Spaces) -> Any:
     }
 
 
-def _spaces(view: View, written: Any) -> Spaces:
-    match view:
+def _spaces(dimension: Dimension, written: Any) -> Spaces:
+    match dimension.view:
         case View.VALUE:
             cuts = {
                 Kind(kind): _cuts(json_form.read_values(values), sides)
@@ -87,8 +92,10 @@ def _spaces(view: View, written: Any) -> Spaces:
             if len(points) != len(set(points)):
                 raise ValueError("a point is there twice")
             return ValueSpaces.restored(points, cuts)
-        case View.VERSION:
-            return VersionSpaces.restored(written)
+        case View.VERSION | View.SEMVER | View.NETWORK:
+            return OrderSpaces.restored(order_of(dimension), written)
+        case View.LACK:
+            return LackSpaces()
         case View.PATTERN | View.SET | View.TEST:
             return None
 

@@ -12,12 +12,11 @@ import numpy as np
 from remuda.arrays import Bools, Ints, Longs, starts_of
 from remuda.encoding.narrowing import GONE, base_of
 from remuda.encoding.plan import Plan
-from remuda.encoding.spaces import OTHER, Span, ValueSpaces, VersionSpaces
+from remuda.encoding.spaces import OTHER, LackSpaces, OrderSpaces, Span, ValueSpaces
 from remuda.encoding.vocabulary import YES, Dimension, Spaces, Vocabulary
 from remuda.jit import kernel
 from remuda.model.attributes import Attribute
 from remuda.model.values import Kind
-from remuda.model.versions import version_key
 
 Key: TypeAlias = Callable[[Any], Any] | None
 
@@ -154,10 +153,15 @@ def _unite(
     """
     if sources[0].spaces is None:
         return None, [[(YES, YES + 1)]] * len(sources)
+    if isinstance(sources[0].spaces, LackSpaces):  # which are all the same
+        null = LackSpaces.NULL
+        for source in sources:
+            images.lo[source.start + null], images.hi[source.start + null] = null, null + 1
+        return sources[0].spaces, [[(OTHER, OTHER + 1)]] * len(sources)
     points = [_points(source, needs) for source in sources]
     regions = [_regions(source, needs, images) for source in sources]
     cuts, places = {}, {}
-    key = _by_version if isinstance(sources[0].spaces, VersionSpaces) else None
+    key = sources[0].spaces.key if isinstance(sources[0].spaces, OrderSpaces) else None
     for kind in Kind:
         own = [of[kind].cuts for of in regions if kind in of]
         if own:
@@ -193,7 +197,8 @@ def _regions(source: _Source, needs: _Needs, images: Images) -> dict[Kind, _Regi
         begin = source.start + _firsts(spaces)[kind]
         needed = needs.borders[begin + 1 : begin + 1 + len(every)]
         images.last[begin : begin + len(every) + 1] = begin + len(every)
-        if needs.apart[begin] or needed.any():  # else no predicate tells the kind from OTHER
+        # of values, no predicate may tell the kind from OTHER, and then it has no cells
+        if isinstance(spaces, OrderSpaces) or needs.apart[begin] or needed.any():
             found[kind] = _Region(begin, needed, list(compress(every, needed.tolist())))
     return found
 
@@ -203,8 +208,8 @@ def _firsts(spaces: Spaces) -> dict[Kind, int]:
 
 
 def _made(like: Spaces, points: Iterable[Hashable], cuts: dict[Kind, list[Any]]) -> Spaces:
-    if isinstance(like, VersionSpaces):
-        return VersionSpaces.restored(cuts[Kind.STRING])
+    if isinstance(like, OrderSpaces):
+        return OrderSpaces.restored(like.order, cuts[Kind.STRING])
     return ValueSpaces.restored(dict.fromkeys(points), cuts)
 
 
@@ -263,7 +268,3 @@ def _pieces(lists: Sequence[list[Any]], key: Key) -> Iterator[list[list[Any]]]:
         yield [one[begin:end] for one, begin, end in zip(lists, at, ends, strict=True)]
         at = ends
     yield [one[begin:] for one, begin in zip(lists, at, strict=True)]
-
-
-def _by_version(cut: tuple[str, int]) -> Any:
-    return version_key(cut[0]), cut[1], cut[0]

@@ -15,20 +15,33 @@ from functools import cached_property
 import numpy as np
 
 from remuda.arrays import Ints, frozen, starts_of
-from remuda.encoding.spaces import Span, ValueSpaces, VersionSpaces
+from remuda.encoding.spaces import (
+    NETWORKS,
+    VERSIONS,
+    LackSpaces,
+    Order,
+    OrderSpaces,
+    Span,
+    ValueSpaces,
+    semvers,
+)
 from remuda.encoding.table import Predicates
 from remuda.model.attributes import Attribute
 from remuda.model.conditions import (
+    Absent,
     Condition,
     Contains,
     Exists,
     In,
     Like,
     Missing,
+    Network,
+    NullValue,
     Prefix,
     Range,
     Regex,
     Related,
+    SemVer,
     Suffix,
     Version,
 )
@@ -43,6 +56,9 @@ class View(StrEnum):
 
     VALUE = "value"
     VERSION = "version"
+    SEMVER = "semver"
+    NETWORK = "network"
+    LACK = "lack"  # whether it is null or absent
     PATTERN = "pattern"
     SET = "set"
     TEST = "test"  # the condition itself is asked, value by value
@@ -55,6 +71,7 @@ YES_OR_NO = frozenset({View.PATTERN, View.SET, View.TEST})
 class Dimension:
     """An attribute after pre-operations, looked at in one way (against one condition, if yes/no).
 
+    As SemVer, `condition` is the reading, with or without its options.
     `copy` tells apart the dimensions that hold a second or third predicate of one clause.
     """
 
@@ -69,12 +86,18 @@ def view_of(condition: Condition) -> View:
     match condition:
         case Version():
             return View.VERSION if condition.key.is_plain else View.TEST
+        case SemVer():
+            return View.SEMVER
+        case Network():
+            return View.NETWORK
         case Regex() | Like() | Suffix() | Contains():
             return View.PATTERN
         case Related():
             return View.SET
         case In() | Range() | Prefix() | Exists() | Missing():
             return View.VALUE
+        case NullValue() | Absent():
+            return View.LACK
 
 
 def splits(predicate: Predicate) -> bool:
@@ -129,7 +152,8 @@ class PredicatePool:
         return self.dimensions.setdefault(dimension, len(self.dimensions))
 
 
-Spaces = ValueSpaces | VersionSpaces | None  # None: yes/no
+Cells = ValueSpaces | OrderSpaces | LackSpaces
+Spaces = Cells | None  # None: yes/no
 
 
 @dataclass(frozen=True)
@@ -196,7 +220,11 @@ def _dimension(predicate: Predicate) -> Dimension:
     if isinstance(condition, Exists | Missing):  # no operation makes a present value missing
         return Dimension(predicate.attribute, (), View.VALUE)
     view = view_of(condition)
+    if view is View.LACK:
+        return Dimension(predicate.attribute, (), view)
     alone = condition if view in YES_OR_NO else None
+    if isinstance(condition, SemVer):
+        alone = condition.reading
     return Dimension(predicate.attribute, predicate.operations, view, alone)
 
 
@@ -204,10 +232,25 @@ def _partition(base: Dimension, conditions: Iterable[Condition]) -> Spaces:
     match base.view:
         case View.VALUE:
             return ValueSpaces(conditions)
-        case View.VERSION:
-            return VersionSpaces(c for c in conditions if isinstance(c, Version))
+        case View.VERSION | View.SEMVER | View.NETWORK:
+            return OrderSpaces(order_of(base), conditions)
+        case View.LACK:
+            return LackSpaces()
         case View.PATTERN | View.SET | View.TEST:
             return None
+
+
+def order_of(dimension: Dimension) -> Order:
+    """The order that values have, looked at as this dimension does."""
+    match dimension.view, dimension.condition:
+        case View.VERSION, None:
+            return VERSIONS
+        case View.NETWORK, None:
+            return NETWORKS
+        case View.SEMVER, SemVer() as reading:
+            return semvers(reading)
+        case _:
+            raise ValueError(f"a dimension that is looked at as {dimension.view} has no such order")
 
 
 def _predicates(
@@ -245,7 +288,7 @@ def _accepted(predicate: Predicate, spaces: Spaces) -> tuple[list[Span], bool, b
     else:
         n_present = spaces.n_present
         asked = spaces.spans(predicate.condition)  # type: ignore[arg-type]
-    missing = isinstance(predicate.condition, Missing)
+    missing = isinstance(predicate.condition, Missing | Absent)
     if predicate.polarity is Polarity.INCLUDED:
         return asked, missing, False
     refused = _complement(asked, n_present)

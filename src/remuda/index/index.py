@@ -22,6 +22,7 @@ from remuda.arrays import Longs, frozen
 from remuda.encoding.encoder import Encoder
 from remuda.encoding.events import Portion, Source
 from remuda.encoding.table import EventBatch
+from remuda.encoding.vocabulary import View
 from remuda.errors import CriterionNotFound, DuplicateCriterion, StorageError
 from remuda.index import storage
 from remuda.index.answers import Answer
@@ -41,6 +42,7 @@ from remuda.language.criterion import Criterion
 from remuda.language.json_form import read_event
 from remuda.matchers.contract import NAMES, Hits
 from remuda.model.attributes import Attribute
+from remuda.model.conditions import OF_LACK
 from remuda.model.explanations import Explanation
 from remuda.model.expressions import Expression, Predicate, clock, fold
 
@@ -177,6 +179,10 @@ class Index:
     def attributes(self) -> list[str]:
         """The paths that the criteria look at, in code-point order."""
         return sorted(map(str, _attributes(self._state)))
+
+    def tells_null_from_absent(self) -> bool:
+        """Whether some criterion does: a table must then keep what a map lacks apart from null."""
+        return _tells_null_from_absent(self._state)
 
     def match(self, event: Any, *, tags: Tags = None, now: Now = None) -> list[str]:
         """The ids of the criteria that the event satisfies, in insertion order.
@@ -541,6 +547,18 @@ def _attributes(state: State) -> set[Attribute]:
     for late in state.tail:
         fold(late.criterion.expression, lambda node, _: _note(node, found))
     return found
+
+
+def _tells_null_from_absent(state: State) -> bool:
+    words = (part.segment.words.vocabulary for part in state.parts)
+    if any(one.view is View.LACK for known in words for one in known.dimensions):
+        return True
+    late = (one.criterion.expression for one in state.tail)
+    return any(fold(one, lambda node, parts: any(parts) or _asks_lack(node)) for one in late)
+
+
+def _asks_lack(node: Expression) -> bool:
+    return isinstance(node, Predicate) and type(node.condition) in OF_LACK
 
 
 def _note(node: Expression, found: set[Attribute]) -> None:

@@ -50,10 +50,18 @@ class Matches:
 
     def ids(self, i: int) -> list[str]:
         """The ids of event i: in insertion order, or best first where there are scores."""
+        return [self.names[position] for position in self._own(i)]
+
+    def payloads(self, i: int) -> list[Any]:
+        """The payloads of what event i satisfies, in the order of `ids`; read when asked for."""
+        return [self.names.criterion(position).payload for position in self._own(i)]
+
+    def _own(self, i: int) -> list[int]:
         own = self.positions[self.offsets[i] : self.offsets[i + 1]]
         if self.scores is None:
             own = own[np.argsort(self.names.orders[own])]
-        return [self.names[position] for position in own.tolist()]
+        found: list[int] = own.tolist()
+        return found
 
     def best(self, i: int) -> list[Match]:
         """The ids of event i with their scores, best first."""

@@ -24,7 +24,8 @@ from remuda.language.criterion import FOREVER, Criterion
 
 T = TypeVar("T")
 
-_BATCH = 256  # criteria that are compressed together
+_BATCH = 256  # criteria that are compressed together, or fewer
+_BATCH_BYTES = 1 << 22  # of their documents: payloads may be long, and one is read with its batch
 _REMEMBERED = 256  # sets of tags whose places are kept
 
 
@@ -58,6 +59,7 @@ class StoredCriteria(Sequence[Criterion]):
         self._file = pa.ipc.open_file(pa.py_buffer(data))
         self._n = n
         self._last: tuple[int, Any] = (-1, None)
+        self._in_batch = 0  # not known yet
         self._unlock()
         in_child(self, StoredCriteria._unlock)
 
@@ -67,8 +69,10 @@ class StoredCriteria(Sequence[Criterion]):
     def __getitem__(self, place: Any) -> Any:
         if not 0 <= place < self._n:
             raise IndexError(place)
-        number, row = divmod(place, _BATCH)
         with named(self._path):
+            if not self._in_batch:
+                self._in_batch = len(self._batch(0))
+            number, row = divmod(place, self._in_batch)
             return Criterion.from_json(self._batch(number)[row].as_py())
 
     def __iter__(self) -> Iterator[Criterion]:
@@ -103,7 +107,8 @@ def packed_documents(documents: Any) -> bytes:
     table = pa.table({"json": documents})
     options = pa.ipc.IpcWriteOptions(compression="zstd")
     with pa.ipc.new_file(sink, table.schema, options=options) as writer:
-        writer.write_table(table, max_chunksize=_BATCH)
+        fitting = _BATCH_BYTES * len(documents) // max(documents.nbytes, 1)
+        writer.write_table(table, max_chunksize=max(1, min(_BATCH, fitting)))
     found: bytes = sink.getvalue().to_pybytes()
     return found
 

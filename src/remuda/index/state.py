@@ -334,6 +334,11 @@ class Names(Sequence[str]):
         number = int(np.searchsorted(self.starts, position, side="right")) - 1
         return self.sequences[number][int(position - self.starts[number])]
 
+    def criterion(self, position: int) -> Criterion:
+        """The criterion at the position, read where it is not in memory."""
+        number = int(np.searchsorted(self.starts, position, side="right")) - 1
+        return self.state.get((number, int(position - self.starts[number]))).criterion
+
     @cached_property
     def orders(self) -> Longs:
         """Of each position: its criterion's order of insertion."""

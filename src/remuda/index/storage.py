@@ -46,7 +46,7 @@ from remuda.model.expressions import And, Expression, Or
 _CURRENT = "CURRENT"
 _PATIENCE = 30.0  # seconds that a writer waits for another one
 _NAMED = re.compile(rb"(v\d{6,})\n")  # of CURRENT; all of it, before it had a checksum
-_LAYOUTS = {"plan": 1, "roster": 1, "words": 2}  # a change of what their numbers mean is another
+_LAYOUTS = {"plan": 1, "roster": 1, "words": 3}  # a change of what their numbers mean is another
 _ANY, _NEVER = And(), Or()
 _log = logging.getLogger("remuda.index")
 

@@ -11,7 +11,7 @@ from remuda.encoding.storing import write_vocabulary
 from remuda.errors import InvalidCriterion
 from remuda.language import json_form
 from remuda.language.criterion import Criterion
-from remuda.model.conditions import Exists, In, Missing, Range
+from remuda.model.conditions import TWO_VALUED, In, Range
 from remuda.model.expressions import Expression, Predicate
 
 _VALUES: tuple[Any, ...] = ("", 0, 0.5, True, [""], {})
@@ -68,7 +68,7 @@ def _has_ordinary_operands(condition: Any) -> bool:
         return all(map(_is_ordinary_value, condition.values))
     if kind is Range:
         return _is_ordinary_value(condition.lower) and _is_ordinary_value(condition.upper)
-    return kind is Exists or kind is Missing
+    return kind in TWO_VALUED
 
 
 def _is_ordinary_value(value: Any) -> bool:

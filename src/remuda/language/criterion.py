@@ -21,10 +21,10 @@ NEVER = 0, 0
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """What is indexed: an expression under an id, perhaps with tags.
+    """What is indexed: an expression under an id, perhaps with tags and a payload.
 
-    It holds only while it is enabled, from `valid_from` on and before `valid_until`; a moment
-    without a zone is in UTC.
+    Its payload is any JSON, kept and given back and never looked at. The criterion holds only while
+    it is enabled, from `valid_from` on and before `valid_until`; a moment without a zone is in UTC.
     """
 
     id: str
@@ -33,6 +33,7 @@ class Criterion:
     enabled: bool = True
     valid_from: datetime | None = None
     valid_until: datetime | None = None
+    payload: Any = field(default=None, repr=False, hash=False)
     n_parts: int = field(init=False, repr=False, compare=False)  # of the expression
 
     def __post_init__(self) -> None:
@@ -57,6 +58,11 @@ class Criterion:
         for name in ("valid_from", "valid_until"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, self._checked_moment(name))
+        if self.payload is not None:
+            try:
+                json_form.check_payload(self.payload)
+            except InvalidCriterion as error:
+                raise error.inside("payload", self.id) from None
 
     def _checked_tags(self) -> frozenset[str]:
         if isinstance(self.tags, str) or not all(isinstance(tag, str) for tag in self.tags):
@@ -108,6 +114,8 @@ class Criterion:
         for name, moment in (("validFrom", self.valid_from), ("validUntil", self.valid_until)):
             if moment is not None:
                 head[name] = moment.isoformat().replace("+00:00", "Z")
+        if self.payload is not None:
+            head["payload"] = self.payload
         return on_any_stack(
             lambda: json_form.write(self.id, self.expression, head, mustang=mustang)
         )

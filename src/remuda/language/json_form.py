@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from math import isfinite
+from types import NoneType
 from typing import Any, get_args
 
 import msgspec
@@ -15,8 +17,13 @@ from remuda.language.json_structs import Detail, Form, PreOperation
 from remuda.language.json_structs import Predicate as WrittenPredicate
 from remuda.language.json_values import Nested, typed, value_of
 from remuda.model.calendars import Extract
+from remuda.model.conditions import Comparison
 from remuda.model.expressions import MAX_LEVELS, Expression, Polarity, Predicate
 from remuda.model.stacks import on_any_stack
+from remuda.model.values import checked_text
+
+MAX_PAYLOAD_LEVELS = 100
+_LONGEST = 10**4300  # Python reads and writes no longer integers
 
 
 class _Named(msgspec.Struct):
@@ -32,7 +39,7 @@ _HEAD = re.compile(
 )
 
 
-Read = tuple[str, Expression, frozenset[str], bool, datetime | None, datetime | None]
+Read = tuple[str, Expression, frozenset[str], bool, datetime | None, datetime | None, Any]
 
 
 def read(source: Mapping[str, Any] | str | bytes) -> Read:
@@ -55,6 +62,7 @@ def _read(source: Mapping[str, Any] | str | bytes) -> Read:
         form.enabled,
         form.valid_from,
         form.valid_until,
+        form.payload,
     )
 
 
@@ -72,6 +80,37 @@ def write(
     if mustang:
         json_mustang.check(written)
     return written
+
+
+def check_payload(payload: Any) -> None:
+    """Refuse what JSON cannot hold unchanged, however deep it stands."""
+    level = [payload]
+    for _ in range(MAX_PAYLOAD_LEVELS):
+        if not level:
+            return
+        level = [part for value in level for part in _parts_of(value)]
+    if level:
+        raise InvalidCriterion(f"it is nested more than {MAX_PAYLOAD_LEVELS} levels deep")
+
+
+def _parts_of(value: Any) -> Iterable[Any]:
+    """What stands in a list or an object of JSON."""
+    kind = type(value)
+    if kind is str:
+        checked_text(value, "a payload's text")
+    elif kind is list:
+        return value  # type: ignore[no-any-return]
+    elif kind is dict:
+        for name in value:
+            if type(name) is not str:
+                raise InvalidCriterion(f"a name in JSON is a string, not {name!r}")
+            checked_text(name, "a payload's name")
+        return value.values()  # type: ignore[no-any-return]
+    elif (kind is int and abs(value) >= _LONGEST) or (kind is float and not isfinite(value)):
+        raise InvalidCriterion("a number in JSON is finite, and of 4,300 digits at most")
+    elif kind not in (bool, int, float, NoneType):
+        raise InvalidCriterion(f"JSON has no value of type {kind.__name__}")
+    return ()
 
 
 def encode(document: Any) -> bytes:
@@ -164,6 +203,7 @@ def _choices(place: str) -> tuple[str, ...]:
         "caveat": _tags(Detail),
         "extract": tuple(Extract),
         "check": ("ABOVE", "BELOW"),
+        "operator": tuple(Comparison),
         "type": ("AND", "OR"),
         "conjunctions.type": ("AND",),
         "disjunctions.type": ("OR",),

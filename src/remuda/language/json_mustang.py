@@ -1,9 +1,9 @@
 """What our JSON says and Mustang's cannot, or what Mustang would read as something else.
 
-Mustang has no tags, no strong negation, no weights of single values, none of our caveats, no
-typed values, no order but that of numbers, no time zones. Its weights are integers of 64 bits,
-0 being read as 1, and its SUBSTRING needs an end. A whole criterion may be empty there; clauses,
-nested parts and sets of values may not.
+Mustang has no tags and no payloads, no strong negation, no weights of single values, none of our
+caveats, no typed values, no order but that of numbers, no time zones. Its weights are integers of
+64 bits, 0 being read as 1, and its SUBSTRING needs an end. A whole criterion may be empty there;
+clauses, nested parts and sets of values may not.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _Trail = tuple[()] | tuple["_Trail", str]
 
 def check(criterion: Json) -> None:
     """Raise NoMustangEquivalent at the first place that Mustang does not read as we do."""
-    for name in ("tags", "enabled", "validFrom", "validUntil"):
+    for name in ("tags", "enabled", "validFrom", "validUntil", "payload"):
         if name in criterion:
             raise NoMustangEquivalent(name, f"a criterion has no {name} there")
     pending: list[tuple[_Trail, Json]] = [((), criterion)]

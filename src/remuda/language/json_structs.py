@@ -108,6 +108,25 @@ class Versioning(_Detail, tag="VERSIONING"):
         return conditions.Version(self.base_version, above, strict)
 
 
+class SemVer(_Detail, tag="SEMVER"):
+    operator: conditions.Comparison
+    base_version: str
+    parts: bool = False
+    v: bool = False
+
+    def condition(self) -> conditions.Condition:
+        options = self.parts, self.v
+        return _at("baseVersion", conditions.SemVer, self.base_version, self.operator, *options)
+
+
+class Network(_Detail, tag="NETWORK"):
+    networks: list[str]
+
+    def condition(self) -> conditions.Condition:
+        _each(lambda one: conditions.Network((one,)), self.networks, "networks")
+        return conditions.Network(tuple(self.networks))
+
+
 class Like(_Detail, tag="LIKE"):
     pattern: str
     escape: str = "\\"
@@ -148,9 +167,20 @@ class NonExistence(_Detail, tag="NON_EXISTENCE"):
         return conditions.Missing()
 
 
+class NullValue(_Detail, tag="NULL_VALUE"):
+    def condition(self) -> conditions.Condition:
+        return conditions.NullValue()
+
+
+class Absent(_Detail, tag="ABSENT"):
+    def condition(self) -> conditions.Condition:
+        return conditions.Absent()
+
+
 Detail = (
     Equality | Subset | Superset | Equalset | Overlaps | Range | Regex | Versioning
-    | Like | Prefix | Suffix | Contains | Existence | NonExistence
+    | SemVer | Network | Like | Prefix | Suffix | Contains
+    | Existence | NonExistence | NullValue | Absent
 )  # fmt: skip
 
 
@@ -320,11 +350,13 @@ class _Form(_Strict, tag_field="form"):
     enabled: bool = True
     valid_from: datetime | None = None
     valid_until: datetime | None = None
+    payload: Any = None
 
     def is_part(self) -> None:
         """Refuse what only a whole criterion has."""
         whole = {"tags": self.tags, "enabled": not self.enabled}
         whole |= {"validFrom": self.valid_from, "validUntil": self.valid_until}
+        whole |= {"payload": self.payload is not None}
         for name, said in whole.items():
             if said:
                 raise InvalidCriterion("only the whole criterion has this, not a part of it", name)

@@ -8,16 +8,20 @@ from remuda.errors import InvalidCriterion
 from remuda.language.json_values import is_plain, is_simple, plain, typed
 from remuda.logic.normal import nnf
 from remuda.model.conditions import (
+    Absent,
     Condition,
     Contains,
     Exists,
     In,
     Like,
     Missing,
+    Network,
+    NullValue,
     Prefix,
     Range,
     Regex,
     Related,
+    SemVer,
     Suffix,
     Version,
 )
@@ -144,18 +148,26 @@ def _detail(condition: Condition) -> Json:
                 "baseVersion": base,
                 "excludeBase": strict,
             }
+        case SemVer(base, operator, parts, v):
+            options = {name: True for name, said in (("parts", parts), ("v", v)) if said}
+            compared = {"operator": operator.value, "baseVersion": base}
+            return {"caveat": "SEMVER", **compared, **options}
+        case Network(networks):
+            return {"caveat": "NETWORK", "networks": list(networks)}
         case Like(pattern, escape):
             return {"caveat": "LIKE", "pattern": pattern, "escape": escape}
-        case Prefix(text):
-            return {"caveat": "PREFIX", "text": text}
-        case Suffix(text):
-            return {"caveat": "SUFFIX", "text": text}
-        case Contains(text):
-            return {"caveat": "CONTAINS", "text": text}
-        case Exists():
-            return {"caveat": "EXISTENCE"}
-        case Missing():
-            return {"caveat": "NON_EXISTENCE"}
+        case Prefix(text) | Suffix(text) | Contains(text):
+            return {"caveat": type(condition).__name__.upper(), "text": text}
+        case Exists() | Missing() | NullValue() | Absent():
+            return {"caveat": _PRESENCE[type(condition)]}
+
+
+_PRESENCE: dict[type[Condition], str] = {
+    Exists: "EXISTENCE",
+    Missing: "NON_EXISTENCE",
+    NullValue: "NULL_VALUE",
+    Absent: "ABSENT",
+}
 
 
 def _operands(values: tuple[Any, ...]) -> Json:

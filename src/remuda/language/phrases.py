@@ -6,8 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from remuda.model.conditions import TWO_VALUED
+from remuda.model.conditions import TWO_VALUED, Condition, Contains, Prefix, Suffix
 from remuda.model.expressions import And, Expression, Not, Polarity, Predicate, fold
+
+TEXTUAL: dict[type[Condition], str] = {  # the functions that Spark and the text form share
+    Prefix: "startswith",
+    Suffix: "endswith",
+    Contains: "contains",
+}
 
 
 class Binding(IntEnum):

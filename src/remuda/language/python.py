@@ -8,17 +8,22 @@ from typing import Any
 from remuda.model.attributes import Attribute
 from remuda.model.calendars import Extract
 from remuda.model.conditions import (
+    Absent,
+    Comparison,
     Condition,
     Contains,
     Exists,
     In,
     Like,
     Missing,
+    Network,
+    NullValue,
     Prefix,
     Range,
     Regex,
     Related,
     Relation,
+    SemVer,
     Suffix,
     Version,
 )
@@ -124,9 +129,28 @@ class Attr:
         """There is no value."""
         return self._predicate(Missing())
 
+    def is_null_value(self) -> Predicate:
+        """The path is there, and its value is null."""
+        return self._predicate(NullValue())
+
+    def is_absent(self) -> Predicate:
+        """The path is not there; one that leads through null is not."""
+        return self._predicate(Absent())
+
     def version(self) -> VersionAttr:
         """The string as a version: `attr("app").version() >= "3.2.0"`."""
         return VersionAttr(self)
+
+    def semver(self, *, parts: bool = False, v: bool = False) -> SemVerAttr:
+        """The string as a version of SemVer 2.0.0: `attr("app").semver() >= "1.2.0-beta.1"`.
+
+        With `parts`, missing parts are 0; with `v`, a leading v is read.
+        """
+        return SemVerAttr(self, parts, v)
+
+    def in_network(self, *networks: str) -> Predicate:
+        """The string is an address in one of these: `attr("ip").in_network("10.0.0.0/8")`."""
+        return self._predicate(Network(networks))
 
     def add(self, rhs: Number) -> Attr:
         """The number and `rhs` together, exactly."""
@@ -219,3 +243,35 @@ class VersionAttr:
 
     def _predicate(self, base: str, *, above: bool, strict: bool) -> Predicate:
         return self.attr._predicate(Version(base, above, strict))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SemVerAttr:
+    """An attribute looked at as a version of SemVer 2.0.0."""
+
+    attr: Attr
+    parts: bool = False
+    v: bool = False
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, base: object) -> Predicate:  # type: ignore[override]
+        return self._predicate(base, Comparison.EQUAL)
+
+    def __ne__(self, base: object) -> Predicate:  # type: ignore[override]
+        return self._predicate(base, Comparison.EQUAL).with_polarity(Polarity.EXCLUDED)
+
+    def __lt__(self, base: str) -> Predicate:
+        return self._predicate(base, Comparison.BELOW)
+
+    def __le__(self, base: str) -> Predicate:
+        return self._predicate(base, Comparison.AT_MOST)
+
+    def __gt__(self, base: str) -> Predicate:
+        return self._predicate(base, Comparison.ABOVE)
+
+    def __ge__(self, base: str) -> Predicate:
+        return self._predicate(base, Comparison.AT_LEAST)
+
+    def _predicate(self, base: Any, operator: Comparison) -> Predicate:
+        return self.attr._predicate(SemVer(base, operator, self.parts, self.v))

@@ -47,11 +47,12 @@ def criterion_of(source: bytes | Mapping[str, Any]) -> Criterion:
 
 
 def _tabular(row: Mapping[str, Any]) -> Criterion:
-    """A row with columns id and expression, perhaps tags, weights and a term."""
+    """A row with columns id and expression, perhaps tags, weights, a term and a payload."""
     if row.get("id") is None:
         raise InvalidCriterion("the column id is empty", "id")
     name = str(row["id"])
-    known = {"id", "expression", "tags", "weights", "enabled", "valid_from", "valid_until"}
+    term = {"enabled", "valid_from", "valid_until"}
+    known = {"id", "expression", "tags", "weights", *term, "payload"}
     unknown = sorted(str(column) for column in row if column not in known)
     if unknown:
         raise InvalidCriterion(f"the column {unknown[0]!r} is not known", unknown[0], name)
@@ -63,6 +64,7 @@ def _tabular(row: Mapping[str, Any]) -> Criterion:
             _switch(row.get("enabled")),
             _moment("valid_from", row.get("valid_from")),
             _moment("valid_until", row.get("valid_until")),
+            row.get("payload"),
         )
     except InvalidCriterion as error:
         raise error.inside("", name) from None

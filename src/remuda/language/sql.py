@@ -11,6 +11,7 @@ from typing import Any
 from remuda.errors import NoSqlEquivalent
 from remuda.language.javaregex import java_regex
 from remuda.language.phrases import (
+    TEXTUAL,
     Binding,
     Phrase,
     Wording,
@@ -26,17 +27,21 @@ from remuda.language.spelling import INFINITE, double, moment, name, string
 from remuda.language.subjects import FIELDS
 from remuda.model.attributes import Attribute, Element
 from remuda.model.conditions import (
+    Absent,
     Condition,
     Contains,
     Exists,
     In,
     Like,
     Missing,
+    Network,
+    NullValue,
     Prefix,
     Range,
     Regex,
     Related,
     Relation,
+    SemVer,
     Suffix,
     Version,
 )
@@ -100,6 +105,8 @@ def _wording(predicate: Predicate) -> Wording:
                 return worded(f"{path} IS NOT NULL", f"{path} IS NULL")
             case Missing():
                 return worded(f"{path} IS NULL", f"{path} IS NOT NULL")
+            case NullValue() if len(predicate.attribute.steps) == 1:
+                return worded(f"{path} IS NULL", f"{path} IS NOT NULL")
             case In(values=()):
                 return worded("FALSE", f"{path} IS NOT NULL")
             case condition:
@@ -131,18 +138,18 @@ def _condition(about: str, condition: Condition) -> tuple[_Type, Wording]:
         case Like(pattern, escape):
             fits = string(_like(pattern, escape))
             return _Type.STRING, worded(f"{about} LIKE {fits}", f"{about} NOT LIKE {fits}")
-        case Prefix(text):
-            return _Type.STRING, plainly(f"startswith({about}, {string(text)})")
-        case Suffix(text):
-            return _Type.STRING, plainly(f"endswith({about}, {string(text)})")
-        case Contains(text):
-            return _Type.STRING, plainly(f"contains({about}, {string(text)})")
+        case Prefix(text) | Suffix(text) | Contains(text):
+            return _Type.STRING, plainly(f"{TEXTUAL[type(condition)]}({about}, {string(text)})")
         case Related(relation, values):
             literals = ", ".join(text for _, text in _literals(values))
             return _Type.ARRAY, _related(
                 f"nullif({about}, array())", relation, f"array({literals})"
             )
-        case Version():
+        case NullValue() | Absent():
+            raise _Unsaid("Spark does not tell null from what is not there")
+        case Network():
+            raise _Unsaid("Spark does not know networks")
+        case Version() | SemVer():
             raise _Unsaid("Spark does not know the order of versions")
         case Exists() | Missing():  # which are about the path, without its pre-operations
             raise TypeError(f"{condition!r} is said without a subject")

@@ -22,17 +22,22 @@ from remuda.language.subjects import SUBJECT_FUNCTIONS, Subject, is_subject, sub
 from remuda.language.tokens import DIALECT, tokens
 from remuda.language.writing import to_text
 from remuda.model.conditions import (
+    Absent,
+    Comparison,
     Condition,
     Contains,
     Exists,
     In,
     Like,
     Missing,
+    Network,
+    NullValue,
     Prefix,
     Range,
     Regex,
     Related,
     Relation,
+    SemVer,
     Suffix,
     Version,
 )
@@ -149,6 +154,8 @@ def _comparison(node: exp.Expr, deny: bool) -> Expression:
         raise Refused("a comparison needs a literal on one side", right)
     if function(bare(left)) == "version":
         return _strong(*_version(left, right, kind), deny)
+    if function(bare(left)) == "semver":
+        return _strong(*_semver(left, right, kind), deny != (kind is exp.NEQ))
     value, about = literal(right), subject(left)
     if kind in _NULL_SAFE:
         deny = deny != _NULL_SAFE[kind]
@@ -181,6 +188,34 @@ def _version(left: exp.Expr, right: exp.Expr, kind: type[exp.Expr]) -> tuple[Sub
     return about, Version(text(right), above, strict)
 
 
+_COMPARISONS: dict[type[exp.Expr], Comparison] = {
+    exp.EQ: Comparison.EQUAL,
+    exp.NEQ: Comparison.EQUAL,
+    exp.GT: Comparison.ABOVE,
+    exp.GTE: Comparison.AT_LEAST,
+    exp.LT: Comparison.BELOW,
+    exp.LTE: Comparison.AT_MOST,
+}
+
+
+def _semver(left: exp.Expr, right: exp.Expr, kind: type[exp.Expr]) -> tuple[Subject, SemVer]:
+    if kind not in _COMPARISONS:
+        raise Refused("a semver() is compared with =, <>, <, <=, > and >=", left)
+    about, *options = arguments(bare(left), 1, 3)
+    said = [_flag(option, ("parts", "v")) for option in options]
+    made_so = made(right, SemVer, text(right), _COMPARISONS[kind], **dict(said))
+    return subject(about), made_so
+
+
+def _flag(node: exp.Expr, known: tuple[str, ...]) -> tuple[str, bool]:
+    """An option that is said by its name: `parts => TRUE`."""
+    name = str(node.this.name) if type(node) is exp.Kwarg else ""
+    if name not in known or type(node.expression) is not exp.Boolean:
+        options = " and ".join(f"{one} => TRUE" for one in known)
+        raise Refused(f"the options here are {options}", node)
+    return name, bool(node.expression.this)
+
+
 def _between(node: exp.Expr, deny: bool) -> Expression:
     low, high = node.args["low"], node.args["high"]
     if function(bare(node.this)) == "version":
@@ -188,6 +223,8 @@ def _between(node: exp.Expr, deny: bool) -> Expression:
             _version(node.this, low, exp.GTE),
             _version(node.this, high, exp.LTE),
         ]
+    elif function(bare(node.this)) == "semver":
+        bounds = [_semver(node.this, low, exp.GTE), _semver(node.this, high, exp.LTE)]
     else:
         about, lower, upper = subject(node.this), literal(low), literal(high)
         if lower is not None and upper is not None:
@@ -206,6 +243,9 @@ def _between(node: exp.Expr, deny: bool) -> Expression:
 def _in(node: exp.Expr, deny: bool) -> Expression:
     if node.args.keys() - {"this", "expressions"}:
         raise Refused("IN needs its values in parentheses", node)
+    if function(bare(node.this)) == "semver":
+        parts = [_strong(*_semver(node.this, one, exp.EQ), deny) for one in node.expressions]
+        return And(*parts) if deny else Or(*parts)
     values = [literal(value) for value in node.expressions]
     known = [value for value in values if value is not None]
     if deny and len(known) < len(values):
@@ -277,6 +317,19 @@ def _missing(node: exp.Expr, deny: bool) -> Expression:
     return _presence(subject(*arguments(node, 1)), deny)
 
 
+def _lack(condition: Condition, node: exp.Expr, deny: bool) -> Expression:
+    return _flat(subject(*arguments(node, 1)), condition, deny)
+
+
+def _network(node: exp.Expr, deny: bool) -> Expression:
+    if not node.expressions:
+        raise Refused("cidr() needs an attribute and networks", node)
+    about, *networks = node.expressions
+    for one in networks:
+        made(one, Network, (text(one),))  # refuses the one that is none
+    return _strong(subject(about), Network(tuple(map(text, networks))), deny)
+
+
 def _textual(condition: Callable[[str], Condition], node: exp.Expr, deny: bool) -> Expression:
     about, operand = arguments(node, 2)
     return _strong(subject(about), made(operand, condition, text(operand)), deny)
@@ -335,18 +388,21 @@ _PREDICATES: dict[type[exp.Expr], Reader] = {
     exp.RegexpLike: _rlike,
 }
 _PREDICATE_FUNCTIONS: dict[str, Reader] = {
+    "absent": partial(_lack, Absent()),
     "array_contains": _array_contains,
     "arrays_overlap": _arrays_overlap,
+    "cidr": _network,
     "contains": partial(_textual, Contains),
     "endswith": partial(_textual, Suffix),
     "exists": _exists,
     "is_number": _is_number,
     "matches": partial(_textual, Regex),
     "missing": _missing,
+    "null_value": partial(_lack, NullValue()),
     "startswith": partial(_textual, Prefix),
     "within": _within,
     **{str(relation): partial(_related, relation) for relation in Relation},
 }
 _FUNCTIONS = frozenset(
-    {*_PREDICATE_FUNCTIONS, *SUBJECT_FUNCTIONS, *LITERAL_FUNCTIONS, "array", "version"}
+    {*_PREDICATE_FUNCTIONS, *SUBJECT_FUNCTIONS, *LITERAL_FUNCTIONS, "array", "semver", "version"}
 )

@@ -41,6 +41,7 @@ _SYMBOLS = frozenset(
         TokenType.DASH,
         TokenType.DOT,
         TokenType.EQ,
+        TokenType.FARROW,
         TokenType.GT,
         TokenType.GTE,
         TokenType.L_BRACKET,

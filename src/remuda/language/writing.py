@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from remuda.language.phrases import Wording, between, membership, plainly, sign, worded, write
+from remuda.language.phrases import (
+    TEXTUAL,
+    Wording,
+    between,
+    membership,
+    plainly,
+    sign,
+    worded,
+    write,
+)
 from remuda.language.spelling import literal, name, string
 from remuda.language.subjects import FIELDS
 from remuda.model.attributes import Attribute, Element, Every, Step
 from remuda.model.conditions import (
+    Absent,
+    Comparison,
     Contains,
     Exists,
     In,
     Like,
     Missing,
+    Network,
+    NullValue,
     Prefix,
     Range,
     Regex,
     Related,
+    SemVer,
     Suffix,
     Version,
 )
@@ -55,21 +69,33 @@ def _wording(predicate: Predicate) -> Wording:
             )
         case Version(base, above, strict):
             return plainly(f"version({about}) {sign(above, not strict)} {string(base)}")
+        case SemVer() as condition:
+            return _semver(about, condition)
+        case Network(networks):
+            return plainly(f"cidr({', '.join((about, *map(string, networks)))})")
         case Like(pattern, escape):
             fits = string(pattern) + ("" if escape == "\\" else f" ESCAPE {string(escape)}")
             return worded(f"{about} LIKE {fits}", f"{about} NOT LIKE {fits}")
-        case Prefix(text):
-            return plainly(f"startswith({about}, {string(text)})")
-        case Suffix(text):
-            return plainly(f"endswith({about}, {string(text)})")
-        case Contains(text):
-            return plainly(f"contains({about}, {string(text)})")
+        case Prefix(text) | Suffix(text) | Contains(text) as condition:
+            return plainly(f"{TEXTUAL[type(condition)]}({about}, {string(text)})")
         case Related(relation, values):
             return plainly(f"{relation}({', '.join((about, *map(literal, values)))})")
         case Exists():
             return worded(f"{about} IS NOT NULL", f"{about} IS NULL")
         case Missing():
             return worded(f"{about} IS NULL", f"{about} IS NOT NULL")
+        case NullValue() | Absent() as condition:
+            name = "absent" if isinstance(condition, Absent) else "null_value"
+            return plainly(f"{name}({about})")
+
+
+def _semver(about: str, condition: SemVer) -> Wording:
+    options = [name for name in ("parts", "v") if getattr(condition, name)]
+    told = ", ".join((about, *(f"{name} => TRUE" for name in options)))
+    base = string(condition.base)
+    if condition.operator is Comparison.EQUAL:
+        return worded(f"semver({told}) = {base}", f"semver({told}) <> {base}")
+    return plainly(f"semver({told}) {condition.operator} {base}")
 
 
 def _range(about: str, condition: Range) -> Wording:

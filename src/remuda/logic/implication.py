@@ -12,11 +12,13 @@ from dataclasses import replace
 from remuda.logic.ranges import is_empty, is_point, range_within
 from remuda.model.attributes import Attribute, Every, Query
 from remuda.model.conditions import (
+    OF_LACK,
     Condition,
     Contains,
     Exists,
     In,
     Missing,
+    Network,
     Prefix,
     Range,
     Related,
@@ -24,6 +26,7 @@ from remuda.model.conditions import (
     Suffix,
 )
 from remuda.model.expressions import And, Expression, Or, Polarity, Predicate
+from remuda.model.networks import joined
 from remuda.model.operations import Size
 
 
@@ -39,6 +42,8 @@ def plain(predicate: Predicate, *, single: bool = False) -> Expression:
             operations=(),
             polarity=Polarity.INCLUDED,
         )
+    if type(condition) in OF_LACK:
+        return replace(predicate, operations=())
     if unsatisfiable(condition) or (single and isinstance(condition, Related)):
         if polarity is Polarity.STRONGLY_EXCLUDED:
             return Predicate(predicate.attribute, Exists())
@@ -63,6 +68,8 @@ def unsatisfiable(condition: Condition) -> bool:
         return not condition.keys
     if isinstance(condition, Related):  # an empty list is missing, so only superset has a list
         return not condition.keys and condition.relation is not Relation.SUPERSET
+    if isinstance(condition, Network):
+        return not condition.blocks
     return isinstance(condition, Range) and is_empty(condition)
 
 
@@ -71,9 +78,15 @@ def implies(first: Predicate, second: Predicate) -> bool:
     if first.attribute != second.attribute:
         return False
     if isinstance(second.condition, Exists):
-        return first.polarity is not Polarity.EXCLUDED and not isinstance(first.condition, Missing)
-    if isinstance(first.condition, Missing):
-        return second.polarity is Polarity.EXCLUDED or isinstance(second.condition, Missing)
+        return first.polarity is not Polarity.EXCLUDED and not _lacks(first)
+    if isinstance(second.condition, Missing):
+        return _lacks(first)
+    if _lacks(first):
+        if second.polarity is not Polarity.EXCLUDED:
+            return first == second
+        return type(second.condition) not in OF_LACK or contradict(first, second)
+    if isinstance(first.condition, Exists):
+        return second.polarity is Polarity.EXCLUDED and type(second.condition) in OF_LACK
     if first.operations != second.operations:
         return False
     if first.polarity is Polarity.INCLUDED:
@@ -110,6 +123,8 @@ def within(inner: Condition, outer: Condition) -> bool:
             return any(map(outer.accepts, inner.values))
         case Range(), Range():
             return range_within(inner, outer)
+        case Network(), Network():
+            return joined((*inner.blocks, *outer.blocks)) == outer.blocks
         case Prefix(), Prefix():
             return inner.text.startswith(outer.text)
         case Suffix(), Suffix():
@@ -123,8 +138,12 @@ def within(inner: Condition, outer: Condition) -> bool:
 def _contradicts(first: Predicate, second: Predicate) -> bool:
     if first.attribute != second.attribute:
         return False
-    if isinstance(first.condition, Missing):
-        return implies(second, Predicate(first.attribute, Exists()))
+    if _lacks(first):
+        other = _lacks(second) and Missing not in (type(first.condition), type(second.condition))
+        if other and first.condition != second.condition:
+            return True
+        if implies(second, Predicate(first.attribute, Exists())):
+            return True
     return (
         first.polarity is Polarity.INCLUDED
         and second.polarity is not Polarity.INCLUDED
@@ -133,11 +152,18 @@ def _contradicts(first: Predicate, second: Predicate) -> bool:
     )
 
 
+def _lacks(predicate: Predicate) -> bool:
+    """Whether it holds of missing attributes alone."""
+    of_missing = type(predicate.condition) in OF_LACK or isinstance(predicate.condition, Missing)
+    return of_missing and predicate.polarity is Polarity.INCLUDED
+
+
 def _completes(first: Predicate, second: Predicate) -> bool:
     if first.attribute != second.attribute:
         return False
     if isinstance(first.condition, Exists):  # all that is left is a missing attribute
-        return second.polarity is Polarity.EXCLUDED or isinstance(second.condition, Missing)
+        denied = second.polarity is Polarity.EXCLUDED and type(second.condition) not in OF_LACK
+        return denied or isinstance(second.condition, Missing)
     return (
         first.polarity is Polarity.INCLUDED
         and second.polarity is Polarity.EXCLUDED

@@ -13,6 +13,7 @@ from typing import Any
 from remuda.logic.normal import Junction
 from remuda.logic.ranges import join, meet, outside
 from remuda.model.conditions import (
+    OF_LACK,
     TWO_VALUED,
     Condition,
     Exists,
@@ -55,7 +56,7 @@ def _settled(junction: Junction, group: Sequence[Predicate]) -> list[Predicate]:
 
 
 def _denial(junction: Junction, group: Sequence[Predicate]) -> Polarity | None:
-    polarities = {predicate.polarity for predicate in group}
+    polarities = {one.polarity for one in group if type(one.condition) not in OF_LACK}
     asked = {type(one.condition) for one in group if one.polarity is Polarity.INCLUDED}
     if junction is Or:
         return Polarity.EXCLUDED if Polarity.EXCLUDED in polarities or Missing in asked else None

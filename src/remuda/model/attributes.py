@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sized
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import lru_cache
 from typing import Any
 
@@ -53,6 +55,14 @@ class Query:
     text: str
 
 
+class Lack(Enum):
+    """Why an event says nothing about an attribute: what `missing` does not tell apart."""
+
+    ABSENT = "absent"  # the path is not there; one that leads through null is not
+    NULL = "null"
+    EMPTY = "an empty list"
+
+
 Step = str | Element | Digits | Every | Query
 _ABSENT = object()
 
@@ -91,6 +101,15 @@ class Attribute:
             return tidy(event.get(self._only)) if isinstance(event, dict) else None
         found = _walk(event, self.steps)
         return None if found is _ABSENT else tidy(found)
+
+    def lack(self, event: Any) -> Lack | None:
+        """Why the value is missing; None where it is not."""
+        found = _walk(event, self.steps)
+        if found is _ABSENT:
+            return Lack.ABSENT
+        if tidy(found) is not None:
+            return None
+        return Lack.EMPTY if isinstance(found, Sized) else Lack.NULL
 
     def __str__(self) -> str:
         return _text(self.steps)
@@ -136,13 +155,16 @@ def _walk(value: Any, steps: tuple[Step, ...]) -> Any:
     """The value at the end of `steps`, or _ABSENT; behind a wildcard, the list of those found."""
     for i, step in enumerate(steps):
         if isinstance(step, Every):
-            rest = steps[i + 1 :]
-            found = [_walk(part, rest) for part in _children(value)]
+            rest, children = steps[i + 1 :], _children(value)
+            if children is None:
+                return _ABSENT
+            found = [_walk(part, rest) for part in children]
             kept = [part for part in found if part is not _ABSENT]
             nested = any(isinstance(later, Every) for later in rest)
             return [inner for part in kept for inner in part] if nested else kept
         if isinstance(step, Query):
-            return follow(step.text, value)
+            found = follow(step.text, value)
+            return _ABSENT if found is None else found
         value = _enter(value, step)
         if value is _ABSENT:
             return value
@@ -155,18 +177,21 @@ def _enter(value: Any, step: str | Element | Digits) -> Any:
         return value.get(name, _ABSENT) if isinstance(name, str) else _ABSENT
     if isinstance(step, str):
         return _ABSENT
-    elements = _elements(value)
+    elements = _elements(value) or ()
     at = step.at if isinstance(step, Element) else int(step.text)
     return elements[at] if -len(elements) <= at < len(elements) else _ABSENT
 
 
-def _children(value: Any) -> list[Any]:
+def _children(value: Any) -> list[Any] | None:
     return list(value.values()) if isinstance(value, dict) else _elements(value)
 
 
-def _elements(value: Any) -> list[Any]:
+def _elements(value: Any) -> list[Any] | None:
+    """The elements of a list, none where it is empty; None where it is no list."""
     plain = tidy(value)  # a tuple or an array is the list that it stands for
-    return plain if isinstance(plain, list) else []
+    if isinstance(plain, list):
+        return plain
+    return [] if plain is None and isinstance(value, Sized) else None
 
 
 @lru_cache(maxsize=65536)

@@ -1,7 +1,8 @@
 """Conditions: what a predicate asks of the values of its attribute.
 
 Most look at one value at a time, and a list satisfies them by any of its elements; Related,
-Exists and Missing look at the list itself. None of them accepts a missing value, but Missing.
+Exists and Missing look at the list itself. None of them accepts a missing value, but Missing;
+NullValue and Absent see why it is missing instead.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from enum import StrEnum
 from typing import Any
 
 from remuda.errors import InvalidCriterion
+from remuda.model.attributes import Lack
+from remuda.model.networks import Block, is_inside, joined, network_of, place_of
 from remuda.model.patterns import (
     SURELY_SMALL,
     check_size,
@@ -22,6 +25,7 @@ from remuda.model.patterns import (
     literal_regex,
     matches_whole,
 )
+from remuda.model.semver import SemVerKey, semver_key
 from remuda.model.values import Kind, Ordered, checked, checked_text, is_text, key, ordered, whole
 from remuda.model.versions import VersionKey, version_key
 
@@ -120,6 +124,79 @@ class Version:
             return False
         order = self.key.compare(version_key(value))
         return (order < 0) is self.above if order else not self.strict
+
+
+class Comparison(StrEnum):
+    """How a version stands to another."""
+
+    BELOW = "<"
+    AT_MOST = "<="
+    EQUAL = "="
+    AT_LEAST = ">="
+    ABOVE = ">"
+
+
+@dataclass(frozen=True, slots=True)
+class SemVer:
+    """The string is a version of SemVer 2.0.0 that compares so with `base`.
+
+    With `parts`, missing parts are 0; with `v`, a leading v is read: in the base and in values.
+    """
+
+    base: str
+    operator: Comparison
+    parts: bool = False
+    v: bool = False
+    key: SemVerKey = field(init=False, repr=False, compare=False)  # of the base
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "operator", Comparison(self.operator))
+        key = self.read(_text(self.base, "a base version"))
+        if key is None:
+            raise InvalidCriterion(f"{self.base!r} is no SemVer, such as 1.2.0-beta.1")
+        object.__setattr__(self, "key", key)
+
+    @property
+    def reading(self) -> SemVer:
+        """What stands for all that read values so."""
+        return SemVer("0.0.0", Comparison.EQUAL, self.parts, self.v)
+
+    def read(self, value: Any) -> SemVerKey | None:
+        """The version that a value is; None where it is none."""
+        return semver_key(value, parts=self.parts, v=self.v) if isinstance(value, str) else None
+
+    def accepts(self, value: Any) -> bool:
+        key = self.read(value)
+        if key is None:
+            return False
+        match self.operator:
+            case Comparison.BELOW:
+                return key < self.key
+            case Comparison.AT_MOST:
+                return key <= self.key
+            case Comparison.EQUAL:
+                return key == self.key
+            case Comparison.AT_LEAST:
+                return key >= self.key
+            case Comparison.ABOVE:
+                return key > self.key
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """The string is an address of IPv4 or IPv6 in one of the networks."""
+
+    networks: tuple[str, ...] = field(compare=False)
+    blocks: tuple[Block, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        found = dict(network_of(_text(one, "a network")) for one in self.networks)
+        object.__setattr__(self, "networks", tuple(found))
+        object.__setattr__(self, "blocks", joined(found.values()))
+
+    def accepts(self, value: Any) -> bool:
+        place = place_of(value)
+        return place is not None and is_inside(self.blocks, place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,11 +328,29 @@ class Missing:
         return value is None
 
 
+@dataclass(frozen=True, slots=True)
+class NullValue:
+    """The path is there, and its value is null."""
+
+    def accepts(self, value: Any) -> bool:
+        return value is Lack.NULL
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """The path is not there."""
+
+    def accepts(self, value: Any) -> bool:
+        return value is Lack.ABSENT
+
+
 Condition = (
-    In | Range | Regex | Version | Like | Prefix | Suffix | Contains | Related | Exists | Missing
-)
-_WHOLE = frozenset({Related, Exists, Missing})
-TWO_VALUED = frozenset({Exists, Missing})
+    In | Range | Regex | Version | SemVer | Network | Like | Prefix | Suffix | Contains | Related
+    | Exists | Missing | NullValue | Absent
+)  # fmt: skip
+_WHOLE = frozenset({Related, Exists, Missing, NullValue, Absent})
+OF_LACK = frozenset({NullValue, Absent})  # these are given the lack of a missing value
+TWO_VALUED = OF_LACK | {Exists, Missing}
 
 
 def satisfies(condition: Condition, value: Any) -> bool:

@@ -9,16 +9,21 @@ from decimal import Decimal
 from typing import Any
 
 from remuda.model.conditions import (
+    OF_LACK,
+    Absent,
     Condition,
     Contains,
     Exists,
     In,
     Like,
     Missing,
+    Network,
+    NullValue,
     Prefix,
     Range,
     Regex,
     Related,
+    SemVer,
     Suffix,
     Version,
 )
@@ -35,6 +40,15 @@ from remuda.model.operations import (
     ToDateTime,
 )
 
+_VERBS: dict[type[Condition], str] = {
+    Prefix: "starts with",
+    Suffix: "ends with",
+    Contains: "contains",
+    Exists: "exists",
+    Missing: "missing",
+    NullValue: "null",
+    Absent: "absent",
+}
 _MANY = 8  # so many values of a long list are shown
 _HUGE = 10**4000  # Python writes no longer integers
 
@@ -44,7 +58,7 @@ class Explanation:
     """The truth of one node and of all beneath it; prints as a tree.
 
     A predicate also has the value that was `seen`, what pre-operations made of it (`after`),
-    and what was `wanted`.
+    and what was `wanted`; one that tells null from absent has the `lack` of a missing value.
     """
 
     holds: bool
@@ -54,6 +68,7 @@ class Explanation:
     operations: tuple[str, ...] = ()
     wanted: str | None = None
     missing: bool = False
+    lack: str | None = None
     seen: Any = None
     after: Any = None
 
@@ -113,6 +128,8 @@ def _fields(node: Explanation) -> dict[str, Any]:
     if node.attribute is None:
         return found | {"parts": []}
     found |= {"attribute": node.attribute, "wanted": node.wanted, "missing": node.missing}
+    if node.lack is not None:
+        found["lack"] = node.lack
     found["seen"] = _jsonable(node.seen)
     if node.operations:
         found |= {"operations": list(node.operations), "after": _jsonable(node.after)}
@@ -121,6 +138,8 @@ def _fields(node: Explanation) -> dict[str, Any]:
 
 def _explain_predicate(predicate: Predicate, event: Any, now: int) -> Explanation:
     raw = predicate.attribute.resolve(event)
+    told = raw is None and type(predicate.condition) in OF_LACK
+    lack = predicate.attribute.lack(event) if told else None
     return Explanation(
         predicate.truth(event, now),
         "predicate",
@@ -128,6 +147,7 @@ def _explain_predicate(predicate: Predicate, event: Any, now: int) -> Explanatio
         operations=tuple(map(_operation, predicate.operations)),
         wanted=_wanted(predicate),
         missing=raw is None,
+        lack=None if lack is None else lack.value,
         seen=raw,
         after=predicate.value(raw, now),
     )
@@ -153,7 +173,7 @@ def _headline(node: Explanation) -> str:
         names = {"and": "all of", "or": "any of", "not": "not"}
         empty = {"and": "always true", "or": "never true"}
         return names[node.kind] if node.parts else empty[node.kind]
-    saw = "it is missing" if node.missing else f"saw {_shown(node.seen)}"
+    saw = f"it is {node.lack or 'missing'}" if node.missing else f"saw {_shown(node.seen)}"
     if node.operations and not node.missing:
         saw += f", after {' and '.join(node.operations)} {_shown(node.after)}"
     return f"{node.attribute} {node.wanted}: {saw}"
@@ -188,20 +208,19 @@ def _condition(condition: Condition) -> str:
         case Version(base, above, strict):
             sign = (">" if above else "<") + ("" if strict else "=")
             return f"version {sign} {base}"
+        case SemVer(base, operator, parts, v):
+            options = ", ".join(name for name, said in (("parts", parts), ("v", v)) if said)
+            return f"semver {operator} {base}{f' ({options})' if options else ''}"
+        case Network(networks):
+            return f"in network {_several(networks)}"
         case Like(pattern):
             return f"like {pattern!r}"
-        case Prefix(text):
-            return f"starts with {text!r}"
-        case Suffix(text):
-            return f"ends with {text!r}"
-        case Contains(text):
-            return f"contains {text!r}"
+        case Prefix(text) | Suffix(text) | Contains(text):
+            return f"{_VERBS[type(condition)]} {text!r}"
         case Related(relation, values):
             return f"{relation} {_several(values)}"
-        case Exists():
-            return "exists"
-        case Missing():
-            return "missing"
+        case Exists() | Missing() | NullValue() | Absent():
+            return _VERBS[type(condition)]
 
 
 def _range(condition: Range) -> str:

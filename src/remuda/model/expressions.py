@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from remuda.errors import InvalidCriterion
 from remuda.model.attributes import Attribute
 from remuda.model.calendars import epoch_milliseconds
-from remuda.model.conditions import TWO_VALUED, Condition, In, satisfies
+from remuda.model.conditions import OF_LACK, TWO_VALUED, Condition, In, satisfies
 from remuda.model.operations import Operation
 from remuda.model.values import key
 
@@ -181,9 +181,15 @@ class Predicate(Expression):
             raw = operation.apply(raw, now)
         return raw
 
+    def seen(self, raw: Any, event: Any, now: int) -> Any:
+        """What the condition looks at: the value after the pre-operations, or why it is missing."""
+        if raw is None and type(self.condition) in OF_LACK:
+            return self.attribute.lack(event)
+        return self.value(raw, now) if self.operations else raw
+
     def truth(self, event: Any, now: int) -> bool:
         raw = self.attribute.resolve(event)
-        value = self.value(raw, now) if self.operations else raw
+        value = raw if raw is not None and not self.operations else self.seen(raw, event, now)
         held = satisfies(self.condition, value)
         if self.polarity is Polarity.INCLUDED:
             return held
@@ -327,7 +333,7 @@ def _predicate_scores(
     predicate: Predicate, event: Any, now: int, weights: Mapping[Attribute, float]
 ) -> Scores:
     raw = predicate.attribute.resolve(event)
-    value = predicate.value(raw, now)
+    value = predicate.seen(raw, event, now)
     asked: float | None = None
     if satisfies(predicate.condition, value):
         asked = predicate.points(value) * weights.get(predicate.attribute, 1.0)

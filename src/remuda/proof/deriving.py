@@ -18,8 +18,8 @@ from remuda.index.question import Now
 from remuda.language.criterion import Criterion
 from remuda.logic.implication import contradict, plain
 from remuda.logic.normal import Clause, dnf, dnf_size, flat, same_test
-from remuda.model.attributes import Attribute
-from remuda.model.conditions import satisfies
+from remuda.model.attributes import Attribute, Lack
+from remuda.model.conditions import OF_LACK, satisfies
 from remuda.model.expressions import And, Expression, Or, Polarity, Predicate, clock, fold
 from remuda.model.values import tidy
 from remuda.proof.placing import collects, event_of
@@ -33,6 +33,7 @@ _CLAUSES = 64  # of one criterion; of one with more, a sample
 _TRIES = 6  # choices of values, before a clause is given up
 _CROWD = 4  # events that are laid over one another, so that many criteria meet in one
 _STRANGE, _LISTS = 3, 6  # values of other types, and lists, tried on each attribute
+_PLACED: dict[Lack, Any] = {Lack.NULL: None, Lack.EMPTY: []}
 _OFFSETS = 64  # how far numbers are moved, where none fits
 
 
@@ -220,12 +221,17 @@ class _Task:
                 event = self._event({**values, attribute: raw})
                 if event is not None:
                     yield event
-            event = event_of({**values, attribute: rng.choice((None, []))})
-            if event is not None and self.deriver.allows(event):
+            lack = rng.choice((Lack.NULL, Lack.EMPTY))
+            event = self._event({**values, attribute: lack})
+            if event is not None:
                 yield event
 
     def _event(self, values: Mapping[Attribute, Any]) -> Any | None:
-        present = {name: raw for name, raw in values.items() if raw is not None}
+        present = {
+            name: _PLACED.get(raw, raw) if isinstance(raw, Lack) else raw
+            for name, raw in values.items()
+            if raw is not None
+        }
         event = event_of(present)
         return event if event is not None and self.deriver.allows(event) else None
 
@@ -269,7 +275,8 @@ class _Task:
         single = attribute in self.deriver.scalars and not many
         predicates = [self.clause[i] for i in self.groups[attribute]]
         for one in raws:
-            raw = tidy([one] if many and one is not None and not isinstance(one, list) else one)
+            whole = one is None or isinstance(one, list | Lack)
+            raw = tidy([one] if many and not whole else one)
             if not (single and isinstance(raw, list)):
                 truths = tuple(_truth(predicate, raw, self.deriver.now) for predicate in predicates)
                 self.known[attribute].append((raw, truths))
@@ -277,13 +284,18 @@ class _Task:
 
 def _lists(raws: Raws, rng: Random, n: int) -> list[list[Any]]:
     """Lists of a few values each."""
-    scalars = [raw for raw, _ in raws if raw is not None and not isinstance(raw, list)]
+    scalars = [raw for raw, _ in raws if raw is not None and not isinstance(raw, list | Lack)]
     return [rng.sample(scalars, min(rng.randint(1, 3), len(scalars))) for _ in range(n)]
 
 
 def _truth(predicate: Predicate, raw: Any, now: int) -> bool:
     """The truth of the predicate where its attribute has this raw value."""
-    held = satisfies(predicate.condition, predicate.value(raw, now))
+    if raw is None or isinstance(raw, Lack):
+        lack, raw = raw or Lack.ABSENT, None
+        seen = lack if type(predicate.condition) in OF_LACK else predicate.value(None, now)
+    else:
+        seen = predicate.value(raw, now)
+    held = satisfies(predicate.condition, seen)
     if predicate.polarity is Polarity.INCLUDED:
         return held
     return not held and (raw is not None or predicate.polarity is Polarity.EXCLUDED)

@@ -10,20 +10,26 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
+from remuda.model.attributes import Lack
 from remuda.model.conditions import (
+    Absent,
     Condition,
     Contains,
     Exists,
     In,
     Like,
     Missing,
+    Network,
+    NullValue,
     Prefix,
     Range,
     Regex,
     Related,
+    SemVer,
     Suffix,
     Version,
 )
+from remuda.model.networks import address_at
 from remuda.proof.accepted_texts import text_for
 
 # Of all types, and equal to nothing that a criterion is likely to ask for.
@@ -39,7 +45,8 @@ _LAST_NUMBER = re.compile(r"\d+(?=\D*$)")
 def around(condition: Condition, rng: Random) -> list[Any]:
     """Values on both sides of each border that the condition draws; which side, the caller looks.
 
-    A list stands for many values; one that is itself a value is an element here.
+    A list stands for many values; one that is itself a value is an element here. None is absent;
+    other kinds of missing values are named by their lack.
     """
     match condition:
         case In(values=values):
@@ -54,10 +61,14 @@ def around(condition: Condition, rng: Random) -> list[Any]:
             return [text, text + "x", "x" + text, f"x{text}y", text[:-1], text[1:], *_texts(text)]
         case Version(base):
             return list(_around_version(base))
+        case SemVer(base):
+            return list(_around_semver(base, str(condition.key)))
+        case Network():
+            return list(_around_network(condition))
         case Related():
             return list(_around_set([_element(value) for value in condition.values]))
-        case Exists() | Missing():
-            return ["~", None, [None]]
+        case Exists() | Missing() | NullValue() | Absent():
+            return ["~", None, [None], Lack.NULL, Lack.EMPTY]
 
 
 def neighbours(value: Any) -> list[Any]:
@@ -128,9 +139,31 @@ def _around_version(base: str) -> Iterator[str]:
     yield base
     for end in (".0", ".1", "-alpha", "-1", "-sp", ".0.0.1"):
         yield base + end
-    yield _LAST_NUMBER.sub(lambda number: str(max(0, int(number[0][:18]) - 1)), base)
-    yield _LAST_NUMBER.sub(lambda number: str(int(number[0][:18]) + 1), base)
+    yield from _shifted_numbers(base)
     yield from ("", "0", "999999999", "~")
+
+
+def _around_semver(base: str, plain: str) -> Iterator[str]:
+    core = plain.partition("-")[0]
+    yield from (base, plain, core, f"{core}+build", f"{core}-0", f"{plain}.0", f"v{plain}", "~")
+    yield from _shifted_numbers(core)
+    yield from ("0.0.0-0", "999999999.0.0", core.rpartition(".")[0])
+
+
+def _around_network(condition: Network) -> Iterator[str]:
+    yield from (*condition.networks, "0.0.0.0", "::", "~")  # noqa: S104 - an address like any other
+    for first, last in condition.blocks:
+        for family, number in (first, last, (first[0], first[1] - 1), (last[0], last[1] + 1)):
+            if 0 <= number < 2 ** (32 if family == 4 else 128):
+                yield address_at((family, number))
+        if first[0] == 4:
+            yield f"::ffff:{address_at(first)}"  # the other family
+
+
+def _shifted_numbers(version: str) -> Iterator[str]:
+    """The version with its last number one less, and one more."""
+    yield _LAST_NUMBER.sub(lambda number: str(max(0, int(number[0][:18]) - 1)), version)
+    yield _LAST_NUMBER.sub(lambda number: str(int(number[0][:18]) + 1), version)
 
 
 def _around_set(values: list[Any]) -> Iterator[Any]:

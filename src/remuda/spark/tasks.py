@@ -115,6 +115,9 @@ def opened(path: str, version: str, segments: Segments = None) -> Index:
 
 @lru_cache(maxsize=64)
 def looked_at(path: str, version: str, segments: Segments = None) -> frozenset[str] | None:
-    """The fields of events that the index looks at; None where a path is of whole events."""
-    fields = [Attribute.parse(one).field for one in opened(path, version, segments).attributes()]
+    """The fields of events that the index looks at; None where it looks at whole events."""
+    index = opened(path, version, segments)
+    if index.tells_null_from_absent():
+        return None
+    fields = [Attribute.parse(one).field for one in index.attributes()]
     return None if None in fields else frozenset(one for one in fields if one is not None)
