@@ -21,7 +21,7 @@ def test_the_public_names_are_sorted_and_there() -> None:
 
 
 def test_importing_brings_no_spark_and_no_command_line() -> None:
-    heavy = {"pyspark", "pandas", "typer", "rich", "matplotlib"}
+    heavy = {"pyspark", "pandas", "typer", "rich", "matplotlib", "starlette", "uvicorn", "httpx"}
     code = (
         "import remuda, sys; [getattr(remuda, name) for name in remuda.__all__]\n"
         f"print(sorted({heavy!r} & set(sys.modules)))"
@@ -47,6 +47,7 @@ ERRORS = [
     errors.NoSqlEquivalent("app version >= 2", "Spark has no version order"),
     errors.NoMustangEquivalent("tags", "Mustang has no tags"),
     errors.StorageError("x/y", "it is damaged"),
+    errors.ServiceError(413, "it is too large", "r-1"),
 ]
 
 

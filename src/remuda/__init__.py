@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from remuda.client.client import AsyncClient, Client
     from remuda.engine.engine import Engine
     from remuda.errors import (
         CriterionNotFound,
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
         NoSqlEquivalent,
         ParseError,
         RemudaError,
+        ServiceError,
         StorageError,
     )
     from remuda.index.index import Index, load
@@ -30,11 +32,12 @@ if TYPE_CHECKING:
     from remuda.model.expressions import And, Expression, Not, Or, Predicate
 
 _ROOMS = {
+    "client.client": ("AsyncClient", "Client"),
     "engine.engine": ("Engine",),
     "errors": (
         "CriterionNotFound", "DuplicateCriterion", "ExpansionError", "IndexExists",
         "IndexNotFound", "InvalidCriterion", "NoMustangEquivalent", "NoSqlEquivalent",
-        "ParseError", "RemudaError", "StorageError",
+        "ParseError", "RemudaError", "ServiceError", "StorageError",
     ),
     "index.index": ("Index", "load"),
     "index.matches": ("Match", "Matches"),
@@ -49,6 +52,8 @@ _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
     "And",
+    "AsyncClient",
+    "Client",
     "Criterion",
     "CriterionNotFound",
     "DuplicateCriterion",
@@ -70,6 +75,7 @@ __all__ = [
     "ParseError",
     "Predicate",
     "RemudaError",
+    "ServiceError",
     "StorageError",
     "attr",
     "load",

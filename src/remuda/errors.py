@@ -10,7 +10,8 @@ RemudaError
 ├── ExpansionError        a normal form would be too large
 ├── NoSqlEquivalent       Spark SQL cannot say it
 ├── NoMustangEquivalent   Mustang's JSON cannot say it
-└── StorageError          a saved index is damaged, newer than this code, or cannot be written
+├── StorageError          a saved index is damaged, newer than this code, or cannot be written
+└── ServiceError          a service refused a request, or could not be reached
 """
 
 from __future__ import annotations
@@ -143,6 +144,20 @@ class StorageError(RemudaError, OSError):
 
     def __str__(self) -> str:
         return f"{self.path}: {self.reason}"
+
+
+class ServiceError(RemudaError):
+    """A service refused a request, or could not be reached, which has no status."""
+
+    def __init__(self, status: int | None, reason: str, request: str | None = None) -> None:
+        super().__init__(status, reason, request)
+        self.status, self.reason, self.request = status, reason, request
+
+    def __str__(self) -> str:
+        if self.status is None:
+            return f"the service cannot be reached: {self.reason}"
+        named = f" (request {self.request})" if self.request else ""
+        return f"the service refuses it with {self.status}: {self.reason}{named}"
 
 
 def _window(line: str, column: int, width: int = 100) -> tuple[int, str]:

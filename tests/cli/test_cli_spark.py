@@ -114,7 +114,7 @@ def test_ratifies(saved: Path, events: Path) -> None:
     assert (result.exit_code, "3 events" in result.stdout) == (0, True), result.output
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "parquet", "csv"])
+@pytest.mark.parametrize("kind", ["jsonl", "parquet", "csv", "tsv"])
 def test_streams_what_is_there_and_then_what_came(kind: str, saved: Path, tmp_path: Path) -> None:
     source = tmp_path / "source"
     source.mkdir()
@@ -126,8 +126,10 @@ def test_streams_what_is_there_and_then_what_came(kind: str, saved: Path, tmp_pa
             schema = pa.schema({"age": pa.int64(), "platform": pa.string()})
             pq.write_table(pa.Table.from_pylist(events, schema), source / f"{name}.parquet")
         else:
-            rows = [f"{one.get('age', '')},{one.get('platform', '')}\n" for one in events]
-            (source / f"{name}.csv").write_text("age,platform\n" + "".join(rows))
+            cells = [(one.get("age", ""), one.get("platform", "")) for one in events]
+            rows = ["age,platform", *(f"{age},{platform}" for age, platform in cells)]
+            text = "\n".join([*rows, ""]).replace(",", "\t" if kind == "tsv" else ",")
+            (source / f"{name}.{kind}").write_text(text)
 
     def stream():
         places = "-o", tmp_path / "out", "--checkpoint", tmp_path / "checkpoint"

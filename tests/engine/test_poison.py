@@ -156,7 +156,7 @@ def test_healthy_criteria_notice_nothing(tmp_path: Path) -> None:
     engine.add("x", HEALTHY)
     hostile: dict[str, rm.Criterion] = {}
     n_refused = 0
-    for i in range(count(300, 100_000)):
+    for i in range(count(200, 100_000)):
         try:
             one = poisoner.criterion(i)
             engine.add("x", one)

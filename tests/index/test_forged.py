@@ -16,9 +16,9 @@ import pytest
 import remuda as rm
 from remuda import attr
 from remuda.errors import StorageError
-from strategies import SOAK
+from strategies import SOAK, count
 
-TRIES = 1000 if SOAK else 40
+TRIES = count(25, 1_000)
 
 
 def criteria(n: int) -> list[rm.Criterion]:

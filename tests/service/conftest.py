@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from asking import Asker
 
 import remuda as rm
+from asking import Asker
 from remuda.service.app import application
 from remuda.service.calls import Service
 

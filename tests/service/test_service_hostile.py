@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
-import time
+import threading
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from asking import Asker
 from hypothesis import given
 from hypothesis import strategies as st
 
 import remuda as rm
+from asking import Asker
+from remuda.model.expressions import MAX_LEVELS
+from remuda.service import batches
 from remuda.service.app import ENDPOINTS, application
 from remuda.service.calls import ARROW, JSON, NDJSON, Service
 from remuda.service.limits import Limits
@@ -111,17 +114,28 @@ def test_lines_that_nest_are_rejects(http: Any) -> None:
     assert [one["line"] for one in found["rejects"]] == [1, 2]
 
 
+def test_the_deepest_criterion_that_the_engine_takes_passes(http: Any) -> None:
+    leaf = {"type": "INCLUDED", "lhs": "$.a", "values": [1]}
+    deep: dict[str, Any] = {}
+    for level in range(MAX_LEVELS):
+        kind = "OR" if level % 2 else "AND"
+        inner = [deep] if deep else []
+        deep = {"form": "UNF", "id": "d", "type": kind, "predicates": [leaf], "criterias": inner}
+    assert http.put(f"{PUT}/d", json=deep).status_code == 201
+    assert http.post(MATCH, json={"event": {"a": 1}}).json() == {"ids": ["d"]}
+    body = {"event": {"a": 1}, "id": "d"}
+    assert http.post("/v1/indexes/ads/explain", json=body).json()["explanation"]["holds"]
+    asked = {"criteria": deep, "requestContext": {"node": {"a": 1}}}
+    assert http.post("/mustang/v1/debug", json=asked).json()["data"]["result"]
+
+
 def test_large_bodies_are_refused_before_they_are_read(engine: rm.Engine, asking: Any) -> None:
     http = asking(engine, limits=Limits(body=100))
     headers = {"content-type": JSON}
     body = json.dumps({"event": {"a": "x" * 200}}).encode()
     assert http.post(MATCH, content=body, headers=headers).status_code == 413
-
-    async def pieces() -> Any:
-        for _ in range(5):
-            yield b" " * 50
-
-    found = http.post(MATCH, content=pieces(), headers=headers)  # of a length that is not told
+    lying = headers | {"content-length": "1"}  # as one that sends pieces tells no length
+    found = http.post(MATCH, content=body, headers=lying)
     assert found.status_code == 413
     assert "100 bytes at most" in found.json()["detail"]
 
@@ -132,11 +146,72 @@ def test_bodies_are_not_unpacked(http: Any) -> None:
 
 
 def test_what_takes_too_long_is_told_so(engine: rm.Engine, asking: Any, monkeypatch: Any) -> None:
-    http = asking(engine, limits=Limits(seconds=0.05))
-    monkeypatch.setattr(engine, "scan", lambda *_, **__: time.sleep(0.5))
+    release = threading.Event()
+    http = asking(engine, limits=Limits(seconds=0.1))
+    monkeypatch.setattr(engine, "scan", lambda *_, **__: release.wait())
     found = http.post("/v1/indexes/ads/scan", json={"event": {}})
+    release.set()
     assert found.status_code == 504
     assert http.post(MATCH, json={"event": {"age": 30}}).json() == {"ids": ["adult"]}
+
+
+def test_searches_that_nobody_waits_for_keep_their_threads(
+    engine: rm.Engine, asking: Any, monkeypatch: Any
+) -> None:
+    begun: list[int] = []
+    release = threading.Event()
+
+    def scan(*_: Any, **__: Any) -> None:
+        begun.append(1)
+        release.wait()
+
+    monkeypatch.setattr(engine, "scan", scan)
+    http = asking(engine, limits=Limits(seconds=0.1, threads=2))
+    try:
+        for _ in range(6):
+            found = http.post("/v1/indexes/ads/scan", json={"event": {}})
+            assert found.status_code == 504
+        assert len(begun) == 2
+    finally:
+        release.set()
+
+
+@pytest.mark.parametrize("spec", ["2.3", "2.4"])  # of ASGI: answers are sent in other ways
+def test_an_answer_that_takes_too_long_stays_without_its_end(
+    engine: rm.Engine, monkeypatch: Any, spec: str
+) -> None:
+    release = threading.Event()
+
+    def pieces(*_: Any) -> Any:
+        yield b"first"
+        release.wait()
+        yield b"last"
+
+    monkeypatch.setattr(batches, "answers", pieces)
+    app = application(Service(engine, Limits(seconds=1.0)))
+    sent: list[Any] = []
+
+    async def ask() -> None:
+        headers = [(b"content-type", NDJSON.encode()), (b"host", b"localhost")]
+        scope = {"type": "http", "method": "POST", "path": MANY, "raw_path": MANY.encode()}
+        scope |= {"headers": headers, "query_string": b"", "asgi": {"spec_version": spec}}
+
+        whole = [{"type": "http.request", "body": b"", "more_body": False}]
+
+        async def receive() -> Any:
+            return whole.pop() if whole else await asyncio.Event().wait()
+
+        async def send(message: Any) -> None:
+            sent.append(message)
+
+        await app(scope, receive, send)
+
+    try:
+        asyncio.run(ask())
+    finally:
+        release.set()
+    assert [one.get("body") for one in sent[1:]] == [b"first"]
+    assert sent[-1]["more_body"]
 
 
 def test_a_fault_of_our_own_says_nothing_of_the_inside(

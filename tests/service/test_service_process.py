@@ -134,6 +134,34 @@ def test_killed_under_load_it_loses_nothing_that_it_acknowledged(tmp_path: Path)
         assert {f"c{i}-3" for i in range(n_threads)} <= set(found["ids"])
 
 
+HEAD = (
+    b"POST /v1/indexes/ads/match HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+)
+STRANGE = {
+    "no HTTP": (b"\x16\x03\x01\r\n\r\n", b" 400 "),
+    "a head without end": (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 200_000, b" 400 "),
+    "a length that is none": (HEAD + b"Content-Length: -5\r\n\r\n", b" 400 "),
+    "a length beyond all": (HEAD + b"Content-Length: 99999999999999\r\n\r\n", b" 413 "),
+    "chunks that are none": (HEAD + b"Transfer-Encoding: chunked\r\n\r\nZZ\r\n", b" 400 "),
+    "a body that never comes": (HEAD + b"Content-Length: 50\r\n\r\n{", b" 504 "),
+}
+
+
+def test_strange_connections_are_answered_and_it_goes_on(tmp_path: Path) -> None:
+    with served("--seconds", "1") as (_, http):
+        http.put("/v1/indexes/ads/criteria/adult", json={"expression": "age >= 18"})
+        address = "127.0.0.1", http.base_url.port
+        for name, (request, status) in STRANGE.items():
+            with socket.create_connection(address, PATIENCE) as one:
+                one.sendall(request)
+                assert status in one.recv(1000), name
+        for _ in range(20):  # left in the middle
+            with socket.create_connection(address, PATIENCE) as one:
+                one.sendall(HEAD + b"Content-Length: 50\r\n\r\n{")
+        found = http.post("/v1/indexes/ads/match", json={"event": {"age": 20}})
+        assert found.json() == {"ids": ["adult"]}
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "reason"),
     [

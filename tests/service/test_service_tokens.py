@@ -96,6 +96,7 @@ def test_the_file_is_read_again(
         ("\nread", "line 2 is not a role"),
         ("read a-token-that-is-long and more", "line 1 is not a role"),
         ("read short", "16 characters at least"),
+        ("read sha256:abc", "64 hex digits"),
     ],
 )
 def test_a_wrong_file_is_named(tmp_path: Path, text: str, reason: str) -> None:

@@ -22,6 +22,7 @@ from remuda.cli.files import (
 )
 from remuda.encoding.events import AT_ONCE, Portion, decoded
 from remuda.index.answers import ERROR
+from remuda.language.rows import SEPARATORS
 
 EVENT = "event"
 JSON = {b"remuda": b"json"}  # marks a column whose text is JSON
@@ -86,7 +87,7 @@ def _opened(path: str, kind: str, text: Sequence[str], rejected: Rejected) -> Ev
     if kind == "parquet":
         schema, batches = parquet_batches(path, AT_ONCE)
         return Events(schema, map(Portion, batches))
-    return _csv(path, "\t" if kind == "tsv" else ",", text, rejected)
+    return _csv(path, SEPARATORS[kind], text, rejected)
 
 
 def _json_portions(path: str, rejected: Rejected) -> Iterator[Portion]:

@@ -144,6 +144,8 @@ def parquet_batches(path: str, size: int) -> tuple[Any, Iterator[Any]]:
 
 def _rows(path: str, format: str | None) -> Iterator[tuple[str, int, Any]]:
     """The rows of a file with its name and their numbers; JSON as bytes, tables as mappings."""
+    from remuda.language.rows import SEPARATORS, csv_rows
+
     for file in members(path):
         kind = kind_of(file, format)
         if kind == "parquet":
@@ -155,7 +157,6 @@ def _rows(path: str, format: str | None) -> Iterator[tuple[str, int, Any]]:
             if kind == "jsonl":
                 yield from ((file, number, line) for number, line in json_rows(data, file))
             else:
-                csv.field_size_limit(1 << 30)  # an expression may be long
                 text = io.TextIOWrapper(data, encoding="utf-8", newline="")
-                table = csv.DictReader(text, delimiter="\t" if kind == "tsv" else ",")
+                table = csv_rows(text, SEPARATORS[kind])
                 yield from ((file, number, row) for number, row in enumerate(table, start=1))

@@ -18,8 +18,6 @@ from pyspark.sql.types import (
     ArrayType,
     BinaryType,
     MapType,
-    StringType,
-    StructField,
     StructType,
 )
 
@@ -27,12 +25,14 @@ from remuda.cli.files import FileError, kind_of
 from remuda.cli.screen import SHOWN, warn
 from remuda.index.answers import ERROR, MATCHES, VERSION
 from remuda.index.files import aside, local, place
+from remuda.language.rows import SEPARATORS
+from remuda.spark.csv_files import CORRUPT, csv_frame, csv_reader
 from remuda.spark.matching import exploded, observed
 
 if TYPE_CHECKING:
     from remuda.cli.matching import Job
 
-_LINE, _CORRUPT = "value", "_corrupt_record"
+_LINE = "value"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,7 @@ class Events:
     good: DataFrame
     event: str | None = None
     bad: Seen | None = None
+    separator: str = ""  # of CSV
 
     def observed(self) -> Seen:
         watch = Observation()
@@ -71,9 +72,9 @@ class Events:
         """Name the first rows that are none; how many there were, once the good ones were used."""
         n_bad = self.bad.errors() if self.bad else 0
         if self.bad and n_bad:
-            wrong = self.bad.frame.filter(sf.col(_CORRUPT).isNotNull()).limit(SHOWN)
+            wrong = self.bad.frame.filter(sf.col(CORRUPT).isNotNull()).limit(SHOWN)
             for row in wrong.collect():
-                warn(f"not a row of the table: {row[_CORRUPT][:200]}")
+                warn(f"not a row of the table: {row[CORRUPT][:200]}")
         return n_bad
 
 
@@ -85,7 +86,7 @@ def frame_of(spark: SparkSession, path: str, format: str | None, text: Sequence[
         return Events(spark.read.parquet(path))
     if kind == "jsonl":
         return Events(lines.filter(sf.col(_LINE).rlike(r"\S")), _LINE)
-    return _csv(spark, path, "\t" if kind == "tsv" else ",", text)
+    return _csv(spark, path, SEPARATORS[kind], text)
 
 
 def stream_of(spark: SparkSession, path: str, format: str | None) -> tuple[DataFrame, str | None]:
@@ -100,24 +101,17 @@ def stream_of(spark: SparkSession, path: str, format: str | None) -> tuple[DataF
     reader = spark.readStream.schema(there.good.schema)
     if there.bad is None:
         return reader.parquet(path), None
-    return reader.options(header=True, quote='"', escape='"', multiLine=True).csv(path), None
+    return csv_reader(reader, there.separator).csv(path), None
 
 
 def _csv(spark: SparkSession, path: str, separator: str, text: Sequence[str]) -> Events:
-    reader = spark.read.options(header=True, sep=separator, quote='"', escape='"', multiLine=True)
-    found = reader.option("inferSchema", True).csv(path).schema
-    fields = [
-        StructField(one.name, StringType() if one.name in text else one.dataType)
-        for one in found.fields
-    ]
-    if not fields:
+    rows = csv_frame(spark, path, separator, typed=True, text=text)
+    if rows.columns == [CORRUPT]:  # not even a header
         return Events(spark.createDataFrame([], StructType([])))
-    schema = StructType([*fields, StructField(_CORRUPT, StringType())])
-    rows = reader.schema(schema).option("columnNameOfCorruptRecord", _CORRUPT).csv(path)
     watch = Observation()
-    seen = rows.observe(watch, sf.count(_CORRUPT).alias("errors"))
-    good = seen.filter(sf.col(_CORRUPT).isNull()).drop(_CORRUPT)
-    return Events(good, None, Seen(rows, watch))
+    seen = rows.observe(watch, sf.count(CORRUPT).alias("errors"))
+    good = seen.filter(sf.col(CORRUPT).isNull()).drop(CORRUPT)
+    return Events(good, None, Seen(rows, watch), separator)
 
 
 def seen_by(found: DataFrame, event: str | None) -> Seen:

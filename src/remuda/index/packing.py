@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
+from numpy.typing import NDArray
 
 from remuda.arrays import frozen
 
@@ -86,8 +87,9 @@ def _fields(kind: Any) -> list[tuple[str, Any]] | None:
 
 def _type_named(hint: Any) -> str:
     """What a header says of a leaf that is declared so."""
-    if get_origin(hint) is np.ndarray:
-        (scalar,) = get_args(get_args(hint)[1])
+    if get_origin(hint) in (np.ndarray, NDArray):  # NumPy 2.5 has a type of its own for the alias
+        *_, inner = get_args(hint)
+        scalar = get_args(inner)[0] if get_args(inner) else inner
         return str(np.dtype(scalar).str)
     return "list" if get_origin(hint) is tuple else str(hint.__name__)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import csv
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
@@ -16,7 +17,20 @@ from remuda.language.text import parse
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import And, Expression, Not, Or, Predicate, fold
 
+SEPARATORS = {"csv": ",", "tsv": "\t"}
+_LONGEST = 1 << 30  # characters of a field: an expression may be long
 _SWITCHES = {"true": True, "false": False}
+
+
+def csv_rows(
+    lines: Iterable[str], separator: str, names: Sequence[str] | None = None
+) -> Iterator[dict[Any, Any]]:
+    """Rows of CSV under the given names, or those in the first line.
+
+    All of it is text. What a row lacks is None; what it has beyond the names is a list under None.
+    """
+    csv.field_size_limit(_LONGEST)
+    return csv.DictReader(lines, names, delimiter=separator)
 
 
 def criterion_of(source: bytes | Mapping[str, Any]) -> Criterion:

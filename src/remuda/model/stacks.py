@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 from typing import TypeVar
 
 T = TypeVar("T")
+
+_FRAMES = 6_000  # 200 levels of text take up to 5,000 where sqlglot is not compiled
+_BYTES = 1 << 26
+_here = threading.local()  # `.deep` where a thread is such a stack
+_one_at_a_time = threading.Lock()  # the interpreter has one limit for all threads
 
 
 def on_any_stack(call: Callable[[], T]) -> T:
@@ -17,6 +23,8 @@ def on_any_stack(call: Callable[[], T]) -> T:
     try:
         return call()
     except RecursionError:
+        if getattr(_here, "deep", False):
+            raise
         return _on_a_stack_of_its_own(call)
 
 
@@ -25,14 +33,22 @@ def _on_a_stack_of_its_own(call: Callable[[], T]) -> T:
     errors: list[BaseException] = []
 
     def run() -> None:
+        _here.deep = True
         try:
             results.append(call())
         except BaseException as error:
             errors.append(error)
 
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join()
+    with _one_at_a_time:
+        frames, size = sys.getrecursionlimit(), threading.stack_size(_BYTES)
+        try:
+            sys.setrecursionlimit(max(frames, _FRAMES))
+            thread = threading.Thread(target=run)
+            thread.start()
+            thread.join()
+        finally:
+            threading.stack_size(size)
+            sys.setrecursionlimit(frames)
     if errors:
         raise errors[0]
     return results[0]

@@ -16,12 +16,13 @@ from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from remuda.service import changes, mustang, pages, questions
-from remuda.service.calls import Call, Endpoint, Service
+from remuda.service.calls import VERSION, Call, Endpoint, Service
 from remuda.service.problems import Refused, problem, refusal, response
 
 ENDPOINTS = (*questions.ENDPOINTS, *changes.ENDPOINTS, *mustang.ENDPOINTS)
 
 _ID = "remuda.request"
+_VERSION = VERSION.encode()
 _GOOD_ID = re.compile(r"[\w.:-]{1,64}", re.ASCII)
 
 _logger = logging.getLogger("remuda.service")
@@ -73,7 +74,8 @@ class _Entrance:
 
         async def named(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], (b"x-request-id", request_id.encode())]
+                own = (b"x-request-id", request_id.encode()), (b"x-remuda-version", _VERSION)
+                message["headers"] = [*message["headers"], *own]
             await send(message)
 
         await self._app(scope, receive, named)

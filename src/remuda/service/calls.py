@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
+from importlib.metadata import version
 from ipaddress import ip_address
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
 import msgspec
-from anyio.to_thread import run_sync
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -23,6 +25,7 @@ from remuda.service.tokens import Role, Tokens
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
 
+VERSION = version("remuda")
 JSON, NDJSON = "application/json", "application/x-ndjson"
 ARROW = "application/vnd.apache.arrow.stream"
 
@@ -35,6 +38,10 @@ class Service:
     limits: Limits = field(default_factory=Limits)
     tokens: Tokens | None = None
     ready: threading.Event = field(default_factory=threading.Event)
+    pool: ThreadPoolExecutor = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.pool = ThreadPoolExecutor(self.limits.threads, "remuda-service")
 
 
 def _problem(error: Exception, request_id: str) -> Response:
@@ -140,8 +147,13 @@ class Call:
         return msgspec.convert(found, type, strict=False)
 
     async def work(self, function: Callable[..., T], *arguments: Any, **named: Any) -> T:
-        """What a function gives that may take its time, in a thread."""
-        return await run_sync(partial(function, *arguments, **named), abandon_on_cancel=True)
+        """What a function gives that may take its time, in a thread.
+
+        After the deadline nobody waits for it, but its thread stays taken until it is done: a
+        stranger cannot have more of them than there are.
+        """
+        call = partial(function, *arguments, **named)
+        return await asyncio.get_running_loop().run_in_executor(self.service.pool, call)
 
 
 def _check_host(host: str) -> None:

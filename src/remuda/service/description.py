@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from importlib.metadata import version
 from typing import Any
 
 import msgspec
 
 from remuda.service.bodies import Problem
-from remuda.service.calls import Endpoint
+from remuda.service.calls import VERSION, Endpoint
 
 _REFERENCE = "#/components/schemas/{name}"
 _WORDS = {200: "The answer", 201: "It was made", 204: "It is done", 503: "Not yet"}
@@ -29,7 +28,7 @@ def describe(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {
             "title": "remuda",
-            "version": version("remuda"),
+            "version": VERSION,
             "description": "Which of many Boolean expressions are true for an event?",
         },
         "paths": paths,

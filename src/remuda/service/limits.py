@@ -13,4 +13,5 @@ class Limits:
     batch: int = 1_000_000  # events, or criteria, in one request
     seconds: float = 60.0  # from the head of the request to the end of its answer
     connections: int = 1_000
+    threads: int = 16  # requests whose work is under way; others wait for their turn
     found: int = 10_000  # criteria that `top` and `nearest` may be asked for

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable
 from functools import cache
-from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
 
 from starlette.responses import Response
 
 from remuda.service.bodies import Health
-from remuda.service.calls import JSON, Call, Endpoint, json
+from remuda.service.calls import JSON, VERSION, Call, Endpoint, json
 from remuda.service.description import describe
 
 _FILES = {
@@ -20,20 +19,20 @@ _FILES = {
     "/page/script.js": ("script.js", "text/javascript"),
 }
 _POLICY = {
-    "content-security-policy": "default-src 'self'; frame-ancestors 'none'",
+    "content-security-policy": "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
 }
 
 
 async def healthz(_call: Call) -> Response:
-    return json(Health("ok", version("remuda")))
+    return json(Health("ok", VERSION))
 
 
 async def readyz(call: Call) -> Response:
     if call.service.ready.is_set():
-        return json(Health("ready", version("remuda")))
-    return json(Health("starting", version("remuda"), "kernels are being compiled"), 503)
+        return json(Health("ready", VERSION))
+    return json(Health("starting", VERSION, "kernels are being compiled"), 503)
 
 
 def _file(name: str, kind: str) -> Callable[[Call], Awaitable[Response]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import re
 import threading
 import time
 from enum import IntEnum
@@ -13,6 +14,7 @@ from pathlib import Path
 from remuda.errors import StorageError
 
 _EVERY = 1.0  # seconds between two looks at the file
+_DIGEST = re.compile("[0-9a-f]{64}")
 _SHORTEST = 16  # characters of a token: fewer can be guessed
 
 _logger = logging.getLogger("remuda.service")
@@ -86,7 +88,10 @@ class Tokens:
             raise StorageError(str(self._path), reason)
         token = words[1]
         if token.startswith("sha256:"):
-            return token.removeprefix("sha256:").lower(), role
+            digest = token.removeprefix("sha256:").lower()
+            if not _DIGEST.fullmatch(digest):
+                raise StorageError(str(self._path), f"line {number}: a digest has 64 hex digits")
+            return digest, role
         if len(token) < _SHORTEST:
             reason = f"line {number}: a token has {_SHORTEST} characters at least"
             raise StorageError(str(self._path), reason)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,7 +16,8 @@ from pyspark.sql import functions as sf
 
 from remuda.errors import InvalidCriterion, RemudaError
 from remuda.language import json_form
-from remuda.language.rows import criterion_of
+from remuda.language.rows import SEPARATORS, criterion_of, csv_rows
+from remuda.spark.csv_files import CORRUPT, csv_frame
 
 _CHECKED = """file string, block bigint, at bigint, id string, json string, tags array<string>,
     place string, reason string, text string"""
@@ -36,7 +36,6 @@ _ARROW = pa.schema(
 )
 _GOOD = ("id", "json", "tags", "digest", "file", "row", "order")
 _BAD = ("file", "row", "id", "place", "reason", "text")
-_CORRUPT = "_corrupt_record"
 _SHOWN = 200  # characters of a rejected row's text
 _FORMATS = {".parquet": "parquet", ".orc": "orc", ".csv": "csv", ".tsv": "tsv"}
 _COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate")
@@ -192,7 +191,7 @@ def _of_files(
             frame = spark.read.format(how).load(paths)
             row = sf.struct(*(sf.col(f"`{name}`") for name in frame.columns))
         case "csv" | "tsv":
-            frame = _of_csv(spark, paths, "\t" if how == "tsv" else ",")
+            frame = _of_csv(spark, paths, SEPARATORS[how])
             row = sf.struct(*(sf.col(f"`{name}`") for name in frame.columns))
         case _:
             raise RemudaError(
@@ -220,15 +219,10 @@ def _format(lines: DataFrame) -> str:
 
 
 def _of_csv(spark: SparkSession, paths: list[str], separator: str) -> DataFrame:
-    """As Python's csv module reads it: quotes doubled, rows over several lines, all of it text."""
-    reader = spark.read.options(
-        header=True, sep=separator, quote='"', escape='"', multiLine=True, enforceSchema=True
-    )
-    names = reader.csv(paths).columns
-    fields = ", ".join(f"`{name}` string" for name in [*names, _CORRUPT])
-    frame = reader.schema(fields).option("columnNameOfCorruptRecord", _CORRUPT).csv(paths)
+    """All of it as text."""
+    frame = csv_frame(spark, paths, separator)
     # a worker that looks at such a line again must know what separates its fields
-    return frame.withColumn(_CORRUPT, sf.concat(sf.lit(separator), sf.col(_CORRUPT)))
+    return frame.withColumn(CORRUPT, sf.concat(sf.lit(separator), sf.col(CORRUPT)))
 
 
 # What the executors do
@@ -287,15 +281,16 @@ def _whole(row: Any) -> Any:
         raise InvalidCriterion("the row is empty")
     if isinstance(row, UnicodeDecodeError):
         raise InvalidCriterion(f"the text is not UTF-8: {row}")
-    if isinstance(row, dict) and _CORRUPT in row:
-        line = row.pop(_CORRUPT)
-        if line is not None and _n_fields(line[1:], line[0]) > len(row):
+    if isinstance(row, dict) and CORRUPT in row:
+        line = row.pop(CORRUPT)
+        if line is not None and _is_longer(line[1:], line[0], list(row)):
             raise InvalidCriterion("the row has more fields than the header", "", row.get("id"))
     return row
 
 
-def _n_fields(line: str, separator: str) -> int:
-    return len(next(csv.reader(line.splitlines(keepends=True), delimiter=separator), ()))
+def _is_longer(line: str, separator: str, names: Sequence[str]) -> bool:
+    """Whether it has fields beyond those that have names."""
+    return None in next(csv_rows(line.splitlines(keepends=True), separator, names), {})
 
 
 def _values(column: pa.Array) -> Iterator[Any]:

@@ -1,0 +1,240 @@
+"""Requests: what each of the engine's methods asks a service, and how its answer is read."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Generic, TypeVar
+from urllib.parse import quote
+
+import msgspec
+import pyarrow as pa
+
+from remuda.encoding.frames import table_of
+from remuda.engine.changes import several
+from remuda.engine.snapshots import Snapshot
+from remuda.index.matches import Match
+from remuda.index.nearest import Near
+from remuda.index.question import Now, Tags, Weights
+from remuda.language.criterion import Criterion
+from remuda.model.explanations import Explanation
+
+T = TypeVar("T")
+
+JSON, NDJSON = "application/json", "application/x-ndjson"
+ARROW = "application/vnd.apache.arrow.stream"
+
+_ENCODER = msgspec.json.Encoder(decimal_format="number")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(Generic[T]):
+    """One request; `safe` says that to send it twice does no more than to send it once."""
+
+    method: str
+    path: str
+    read: Callable[[bytes], T]
+    body: bytes = b""
+    kind: str = JSON
+    options: Mapping[str, Any] = field(default_factory=dict)
+    accept: str = JSON
+    safe: bool = True
+
+
+def _path(*names: str) -> str:
+    return "/".join(["/v1/indexes", *(quote(name, safe="") for name in names)])
+
+
+def _nothing(_body: bytes) -> None:
+    """An answer that is empty."""
+
+
+def _event(event: Any, tags: Tags, now: Now, **more: Any) -> bytes:
+    asked = {"event": event, "tags": None if tags is None else list(tags), "now": _moment(now)}
+    return _ENCODER.encode(asked | more)
+
+
+def _moment(now: Now) -> int | str | None:
+    return now.isoformat() if isinstance(now, datetime) else now
+
+
+def names() -> Asked[list[str]]:
+    """The names of the indexes, in code-point order."""
+    return Asked(
+        "GET", "/v1/indexes", lambda body: [one["name"] for one in _decoded(body)["indexes"]]
+    )
+
+
+def search(name: str, event: Any, *, tags: Tags = None, now: Now = None) -> Asked[list[str]]:
+    """The ids of the criteria that the event satisfies, in insertion order."""
+    return Asked("POST", _path(name, "match"), _ids, _event(event, tags, now))
+
+
+def scan(name: str, event: Any, *, tags: Tags = None, now: Now = None) -> Asked[list[str]]:
+    """What `search` finds, by plain evaluation of one criterion after the other."""
+    return Asked("POST", _path(name, "scan"), _ids, _event(event, tags, now))
+
+
+def top(
+    name: str,
+    event: Any,
+    n: int,
+    *,
+    weights: Weights = None,
+    tags: Tags = None,
+    now: Now = None,
+) -> Asked[list[Match]]:
+    """The n best by score, ties by id in code-point order."""
+    body = _event(event, tags, now, n=n, weights=None if weights is None else dict(weights))
+
+    def read(answer: bytes) -> list[Match]:
+        return [Match(one["id"], one["score"]) for one in _decoded(answer)["matches"]]
+
+    return Asked("POST", _path(name, "top"), read, body)
+
+
+def nearest(
+    name: str, event: Any, n: int, *, tags: Tags = None, now: Now = None
+) -> Asked[list[Near]]:
+    """The n criteria that the event fails by the fewest predicates, and those."""
+
+    def read(answer: bytes) -> list[Near]:
+        near = _decoded(answer)["near"]
+        return [Near(one["id"], tuple(map(_explanation, one["failures"]))) for one in near]
+
+    return Asked("POST", _path(name, "nearest"), read, _event(event, tags, now, n=n))
+
+
+def explain(name: str, event: Any, id: str, *, now: Now = None) -> Asked[Explanation]:
+    """Why the criterion holds for the event, or why not."""
+    body = _ENCODER.encode({"event": event, "id": id, "now": _moment(now)})
+
+    def read(answer: bytes) -> Explanation:
+        return _explanation(_decoded(answer)["explanation"])
+
+    return Asked("POST", _path(name, "explain"), read, body)
+
+
+def match_many(
+    name: str, events: Any, *, tags: Tags = None, now: Now = None, n: int | None = None
+) -> Asked[pa.Table]:
+    """What each of many events matches: a table with `ids` and `error`, with `n` also `scores`.
+
+    Events are a list of objects, JSON lines as bytes, or whatever Arrow reads as a table.
+    """
+    kind, body = _batch(events)
+    options = {"tags": None if tags is None else list(tags), "now": _moment(now), "n": n}
+    path = _path(name, "match_many")
+    return Asked("POST", path, _table, body, kind, options=options, accept=ARROW)
+
+
+def _batch(events: Any) -> tuple[str, bytes]:
+    if isinstance(events, list):
+        return JSON, _ENCODER.encode(events)
+    if isinstance(events, bytes):
+        return NDJSON, events
+    table = events if isinstance(events, pa.Table) else table_of(events)
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return ARROW, sink.getvalue()
+
+
+def get(name: str, id: str) -> Asked[Criterion]:
+    """One criterion; CriterionNotFound if there is no such one."""
+    return Asked("GET", _path(name, "criteria", id), Criterion.from_json)
+
+
+def stats(name: str) -> Asked[dict[str, Any]]:
+    """The sizes of an index."""
+    return Asked("GET", _path(name, "stats"), _decoded)
+
+
+def snapshot(name: str) -> Asked[Snapshot]:
+    """How large the index is: its dimensions, their spaces, its clusters."""
+    return Asked(
+        "GET", _path(name, "snapshot"), lambda body: msgspec.json.decode(body, type=Snapshot)
+    )
+
+
+def export(name: str, *, mustang: bool = False) -> Asked[str]:
+    """The criteria as a JSON array; with `mustang`, refuse what Mustang lacks."""
+    options = {"mustang": "true"} if mustang else {}
+    return Asked("GET", _path(name, "export"), bytes.decode, options=options)
+
+
+def add(name: str, criteria: Criterion | Iterable[Criterion]) -> Asked[None]:
+    """Add one criterion or many, all or none; makes the index if there is none."""
+    return _put(name, criteria, "add", safe=False)
+
+
+def update(name: str, criteria: Criterion | Iterable[Criterion]) -> Asked[None]:
+    """Put one criterion or many in the place of those with their ids, or add them."""
+    return _put(name, criteria, "update", safe=True)
+
+
+def _put(
+    name: str, criteria: Criterion | Iterable[Criterion], mode: str, *, safe: bool
+) -> Asked[None]:
+    body = b"\n".join(one.document() for one in several(criteria))
+    options = {"mode": mode, "strict": "true"}
+    return Asked("POST", _path(name, "criteria"), _nothing, body, NDJSON, options, safe=safe)
+
+
+def delete(name: str, *ids: str) -> Asked[None]:
+    """Delete criteria, all or none; CriterionNotFound if there is no such one."""
+    return Asked("POST", _path(name, "delete"), _nothing, _listed(ids), safe=False)
+
+
+def enable(name: str, *ids: str) -> Asked[None]:
+    """Switch criteria on, all or none; CriterionNotFound if there is no such one."""
+    return Asked("POST", _path(name, "enable"), _nothing, _listed(ids))
+
+
+def disable(name: str, *ids: str) -> Asked[None]:
+    """Switch criteria off, all or none: they stay, and hold for no event."""
+    return Asked("POST", _path(name, "disable"), _nothing, _listed(ids))
+
+
+def replace(old: str, new: str) -> Asked[None]:
+    """Give the index `new` the name `old`, in one step; what had that name is dropped."""
+    body = _ENCODER.encode({"new": new})
+    return Asked("POST", _path(old, "replace"), _nothing, body, safe=False)
+
+
+def drop(name: str) -> Asked[None]:
+    """Remove an index with all its criteria."""
+    return Asked("DELETE", _path(name), _nothing, safe=False)
+
+
+def load(name: str, text: str | bytes) -> Asked[None]:
+    """Make an index of a JSON array of criteria, ours or Mustang's; the name must be free."""
+    body = text.encode() if isinstance(text, str) else text
+    return Asked("POST", _path(name, "load"), _nothing, body, safe=False)
+
+
+def _listed(ids: Iterable[str]) -> bytes:
+    return _ENCODER.encode({"ids": list(ids)})
+
+
+def _decoded(body: bytes) -> Any:
+    return msgspec.json.decode(body)
+
+
+def _ids(body: bytes) -> list[str]:
+    return list(_decoded(body)["ids"])
+
+
+def _table(body: bytes) -> pa.Table:
+    return pa.ipc.open_stream(body).read_all()
+
+
+def _explanation(written: Mapping[str, Any]) -> Explanation:
+    """What `Explanation.to_dict` wrote."""
+    fields = dict(written)
+    fields["parts"] = tuple(map(_explanation, fields.get("parts", ())))
+    fields["operations"] = tuple(fields.get("operations", ()))
+    fields.setdefault("after", fields.get("seen"))
+    return Explanation(**fields)
