@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import remuda as rm
+from remuda.encoding.events import in_column
 from remuda.errors import NoMustangEquivalent, NoSqlEquivalent
 from remuda.model.attributes import Attribute, Lack
 
@@ -109,6 +110,21 @@ def test_in_a_typed_column_null_is_a_null_value_and_a_lacking_key_is_absent() ->
     found = inside.match_many(maps)
     assert "absent" in found.ids(0)
     assert "null" in found.ids(1)
+
+
+def test_an_index_says_whether_maps_must_be_read_as_objects() -> None:
+    """As columns, a key that some maps lack would be null."""
+    plain = rm.Index.build([rm.Criterion("c", rm.attr("a").missing())])
+    assert not plain.tells_null_from_absent()
+    plain.add(rm.Criterion("late", (rm.attr("b") == 1) | rm.attr("a").is_absent()))
+    assert plain.tells_null_from_absent()
+    index = rm.Index.build(_both("a"))
+    assert index.tells_null_from_absent()
+    maps = pa.array([{"a": 1}, {"a": None}, {}, None], pa.map_(pa.string(), pa.int64()))
+    portion = in_column(maps, maps, lambda: None)
+    found = index.match_many(portion.objects())
+    rows = [{"a": 1}, {"a": None}, {}, None]
+    assert [found.ids(i) for i in range(4)] == [_expected("a", row) for row in rows]
 
 
 FORMS = {
