@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from remuda.language.criterion import Criterion
 from remuda.model.attributes import Attribute
@@ -17,8 +16,7 @@ Weights = Mapping[str, float] | None
 Tags = Iterable[str] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """A moment, tags of which a criterion must have one, and how many of the best are wanted.
 
     Plain values: it goes to other processes as it is.
@@ -42,7 +40,8 @@ class Question:
             None if n is None else counted(n),
             dict(weights) if weights else None,
         )
-        _ = asked.by_attribute
+        if weights:
+            _ = asked.by_attribute  # which refuses what is no weight
         return asked
 
     def admits(self, criterion: Criterion) -> bool:

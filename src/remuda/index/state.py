@@ -124,8 +124,7 @@ class Part:
         """Those of the hits that were not removed and are in force."""
         if self.alive is not None:
             found = only(found, self.alive[found.rows])
-        aside = self.aside()
-        if aside is not None:
+        if self.segment.words.aside and (aside := self.aside()) is not None:
             found = only(found, ~aside[found.rows])
         if len(self.roster.terms):
             found = only(found, in_force(self.roster.terms[found.rows], now))
