@@ -16,7 +16,7 @@ import shutil
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -172,7 +172,7 @@ def _fresh(home: Path, batch_id: int) -> Path:
 
 def _write(frame: DataFrame, pin: _Pin, aside: Path, work: _Work) -> dict[str, int]:
     """Match the rows and write them; how many there were."""
-    question = replace(work.question, now=pin.now)
+    question = work.question._replace(now=pin.now)
     answers = answered(frame, work.index, question, version=pin.version, event=work.event)
     seen = Observation()
     answers = observed(answers, seen, work.event)

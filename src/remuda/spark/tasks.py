@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain
 from os import PathLike
@@ -79,7 +79,7 @@ class Task:
             question = self.question
             if self.timed:
                 moment = first.column(NOW).cast(pa.int64())[0].as_py() // 1000  # in microseconds
-                question = replace(question, now=moment)
+                question = question._replace(now=moment)
             portions = self.portions(chain([first], rest))
             yield from self.opened().ask(portions, question, threads=1)
 
