@@ -37,7 +37,7 @@ class Backwards:
     """Clauses from the last to the first, each tried in plain Python."""
 
     features: ClassVar[Features] = Features(
-        layout=1, takes_sample=True, counts=True, describes=True
+        layout=1, maps=True, takes_sample=True, counts=True, describes=True
     )
 
     table: ClauseTable
@@ -46,6 +46,10 @@ class Backwards:
     @classmethod
     def build(cls, table: ClauseTable, *, sample: EventBatch | None = None) -> Self:
         return cls(table, -1 if sample is None else len(sample))
+
+    def check(self, table: ClauseTable) -> None:
+        """What was stored with it is the table once more, which is checked by itself."""
+        assert self.table.n_clauses == table.n_clauses
 
     def match(self, events: EventBatch) -> Hits:
         ASKED["match"] += 1

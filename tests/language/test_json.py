@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remuda.errors import InvalidCriterion, NoMustangEquivalent
+from remuda.errors import InvalidCriterion, NoMustangEquivalent, ParseError
 from remuda.language import json_writing
 from remuda.language.criterion import Criterion
+from remuda.language.json_form import read_event
 from remuda.language.python import attr
 from remuda.model.calendars import Extract
 from remuda.model.conditions import (
@@ -1003,3 +1004,11 @@ def test_gives_mustang_only_what_it_knows(expression: Expression) -> None:
         return
     check_objects(source)
     assert source == criterion.to_json()
+
+
+@pytest.mark.parametrize("half", ["\\ud800", "a\\ud800b", "\\udfff", "\\ud800\\u0041"])
+def test_half_a_pair_in_an_event_takes_nothing_else_with_it(half: str) -> None:
+    text = f'{{"a": "{half}", "b": 1}}'
+    assert read_event(text)["b"] == read_event(text.encode())["b"] == 1
+    with pytest.raises(ParseError, match="not JSON"):
+        read_event(text[:-1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pyarrow as pa
 import pytest
@@ -15,6 +15,7 @@ from remuda.errors import RemudaError
 from remuda.index.index import Index
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
+from remuda.model.conditions import Condition
 from remuda.spark.matching import match
 from strategies import NOW
 
@@ -46,8 +47,8 @@ def found(frame: Any) -> dict[Any, list[str]]:
 
 def test_the_rules_are_of_every_kind(rules) -> None:
     assert len(rules) == N_CRITERIA
-    kinds = {type(leaf.condition).__name__ for one in rules for leaf in leaves(one.expression)}
-    assert len(kinds) == 11
+    kinds = {type(leaf.condition) for one in rules for leaf in leaves(one.expression)}
+    assert kinds == set(get_args(Condition))
 
 
 def leaves(expression: Any) -> list[Any]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from datetime import datetime
 from math import isfinite
 from types import NoneType
@@ -34,6 +36,7 @@ class _Named(msgspec.Struct):
 
 _FORM: msgspec.json.Decoder[Form] = msgspec.json.Decoder(Form)
 _NAMED = msgspec.json.Decoder(_Named)
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 _HEAD = re.compile(
     r'\s*\{\s*(?:"form"\s*:\s*"[^"\\]*"\s*,\s*)?"id"\s*:\s*(?P<id>"(?:[^"\\]|\\.)*")'
 )
@@ -126,13 +129,25 @@ def decode(text: bytes | memoryview) -> Any:
 def read_event(text: str | bytes) -> Any:
     """The event in a JSON text; ParseError says where it is not JSON."""
     try:
-        return on_any_stack(lambda: msgspec.json.decode(text))
+        return on_any_stack(lambda: _event(text))
     except RecursionError:
         raise ParseError("the event is nested too deeply to be read", _shown(text), 0) from None
     except (msgspec.DecodeError, UnicodeError) as error:
         place = re.search(r"byte (\d+)", str(error))
         at = int(place[1]) if place else len(text)
         raise ParseError(f"the event is not JSON: {error}", _shown(text), at) from None
+
+
+def _event(text: str | bytes) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        if not _SURROGATE.search(_shown(text)):
+            raise
+        # half of a pair, written as an escape, is JSON: one text of an event takes no other with it
+        with suppress(ValueError):
+            return json.loads(text)
+        raise
 
 
 def _shown(text: str | bytes) -> str:
