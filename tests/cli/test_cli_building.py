@@ -145,3 +145,10 @@ def test_a_directory_that_cannot_be_written(rules: Path, tmp_path: Path) -> None
     result = build(rules, "-o", tmp_path / "index")
     assert result.exit_code == 1
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("where", [["--local"], []], ids=["here", "on Spark"])
+def test_a_scheme_is_refused_before_anything_is_read(tmp_path: Path, where: list[str]) -> None:
+    found = run("build", tmp_path / "no-such-file", "-o", "s3://bucket/ads", *where)
+    assert found.exit_code == 1
+    assert "s3: is not a file system" in found.stderr

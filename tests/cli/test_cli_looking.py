@@ -11,6 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 from commands import EVENTS, lines, remuda, run, write_lines
 
+from remuda.index.index import Index
+
 
 def test_reach_shows_the_widest_first(saved: Path, events: Path) -> None:
     result = run("reach", saved, events, "--local")
@@ -135,6 +137,12 @@ def test_stats(saved: Path) -> None:
     found = json.loads(run("stats", saved, "--json").stdout)
     assert (found["criteria"], found["version"], found["matcher"]) == (3, "v000001", "auto")
     assert run("stats", saved / "nowhere").exit_code == 1
+
+
+def test_stats_name_what_fails(saved: Path, monkeypatch) -> None:
+    assert "set" not in run("stats", saved).stdout.split("bytes on disk")[1]
+    monkeypatch.setattr(Index, "_failures", lambda *_: {"c1": "ValueError: it broke"})
+    assert "it broke" in run("stats", saved).stdout
 
 
 def test_prune_keeps_the_newest(rules: Path, tmp_path: Path) -> None:

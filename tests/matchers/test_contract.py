@@ -86,6 +86,7 @@ def _slice(case: Case, start: int, end: int) -> EventBatch:
 
 
 METHODS = {  # of each feature, what it promises beyond `build` and `match`
+    "maps": {"check"},
     "ranks": {"top"},
     "counts": {"count", "reach"},
     "describes": {"stats"},

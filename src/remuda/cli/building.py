@@ -13,7 +13,7 @@ from remuda.cli.files import read_criteria
 from remuda.cli.rejects import Sieve, keep_rejects, show_rejects
 from remuda.cli.screen import Figures, counted, warn, working
 from remuda.cli.spark_session import need_spark
-from remuda.index.files import local
+from remuda.index import files
 
 if TYPE_CHECKING:
     from remuda.index.index import Index
@@ -39,7 +39,8 @@ def build(
         list[str],
         typer.Argument(
             help="JSON lines, a JSON array, or CSV, TSV or Parquet with columns id and expression, "
-            "perhaps tags, weights, enabled, valid_from, valid_until; - reads standard input."
+            "perhaps tags, weights, enabled, valid_from, valid_until, payload; - reads standard "
+            "input."
         ),
     ],
     index: Annotated[str, typer.Option("--output", "-o", help="The directory of the index.")],
@@ -64,6 +65,7 @@ def build(
     """
     options.check_matcher(matcher)
     options.check_input_format(input_format)
+    files.local(index)  # refused now, and not when all criteria were read
     plan = Plan(
         criteria, input_format, index, matcher, tuple(scalars or ()), strict, rejects, shards
     )
@@ -103,7 +105,7 @@ def _built(plan: Plan, criteria: Sequence[Criterion]) -> str:
     from remuda.index.index import Index, load
     from remuda.model.attributes import Attribute
 
-    if (local(plan.index) / "CURRENT").exists():
+    if (files.local(plan.index) / "CURRENT").exists():
         index = load(plan.index)
         same = frozenset(map(Attribute.parse, plan.scalars)) == index.scalars
         if same and index.matcher == plan.matcher:

@@ -35,7 +35,7 @@ def stats(
     if as_json:
         print(json.dumps(found, ensure_ascii=False))
         return
-    chosen = found.pop("chosen")
+    chosen, failing = found.pop("chosen"), found.pop("set_aside")
     show_table(
         ("what", "how much"),
         [
@@ -51,6 +51,8 @@ def stats(
         for one, how in zip(told.segments, chosen, strict=True)
     ]  # fmt: skip
     show_table(("segment", "criteria", "bytes", "in use", "layout"), entries)
+    if failing:
+        show_table(("set aside", "since it fails"), list(failing.items()))
 
 
 def prune(

@@ -276,11 +276,6 @@ def has_own_cnf(name: str) -> bool:
     return KINDS[name].cnf is not None
 
 
-def sharing(matcher: Matcher) -> TypeGuard[SharingMatcher]:
-    """Whether the matcher uses several threads."""
-    return matcher.features.shares_out
-
-
 def ranking(matcher: Matcher) -> TypeGuard[RankingMatcher]:
     """Whether the matcher was built to rank: one without weights has nothing to rank by."""
     return matcher.features.ranks and len(matcher.weights) > 0  # type: ignore[attr-defined]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Callable
@@ -13,6 +14,16 @@ _FRAMES = 6_000  # 200 levels of text take up to 5,000 where sqlglot is not comp
 _BYTES = 1 << 26
 _here = threading.local()  # `.deep` where a thread is such a stack
 _one_at_a_time = threading.Lock()  # the interpreter has one limit for all threads
+
+
+def _alone() -> None:
+    """A forked process has one thread: none that could give the lock back."""
+    global _one_at_a_time  # noqa: PLW0603
+    _one_at_a_time = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_alone)
 
 
 def on_any_stack(call: Callable[[], T]) -> T:
