@@ -210,6 +210,16 @@ def test_errors(case: str, saved: Path, events: Path, tmp_path: Path) -> None:
     assert (result.exit_code, reason in result.stderr) == (code, True), result.stderr
 
 
+@pytest.mark.parametrize("wrong", ["abc", "0", "-1", ""])
+def test_threads_that_are_no_number_are_wrong_usage(
+    wrong: str, saved: Path, events: Path, monkeypatch
+) -> None:
+    monkeypatch.setenv("REMUDA_THREADS", wrong)
+    for command in ("match", "reach"):
+        result = run(command, saved, events, "--local")
+        assert (result.exit_code, "REMUDA_THREADS" in result.stderr) == (2, True), result.stderr
+
+
 def test_a_column_that_would_be_overwritten(saved: Path, tmp_path: Path) -> None:
     pq.write_table(pa.table({"matches": [1]}), tmp_path / "e.parquet")
     assert "column matches already" in match(saved, tmp_path / "e.parquet").stderr

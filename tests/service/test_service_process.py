@@ -20,6 +20,7 @@ import remuda as rm
 from remuda.service.calls import NDJSON
 
 PATIENCE = 120.0  # seconds: kernels may have to be compiled
+COMMAND = [sys.executable, "-c", "from remuda.cli import main; main()", "serve"]
 
 
 def free_port() -> int:
@@ -32,9 +33,8 @@ def free_port() -> int:
 def served(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
     """A server that is ready, and a client of it; ended if it has not ended itself."""
     port = free_port()
-    command = [sys.executable, "-c", "from remuda.cli import main; main()", "serve"]
     process = subprocess.Popen(
-        [*command, *arguments, "--port", str(port)], stderr=subprocess.PIPE, text=True
+        [*COMMAND, *arguments, "--port", str(port)], stderr=subprocess.PIPE, text=True
     )
     try:
         with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE) as client:
@@ -174,3 +174,19 @@ def test_it_does_not_start_unsafely(arguments: tuple[str, ...], code: int, reaso
         _, told = process.communicate(timeout=PATIENCE)
         assert process.returncode == code
         assert reason in " ".join(told.replace("│", " ").split())
+
+
+def test_a_port_that_is_taken_is_an_error_and_nothing_is_said_to_be_served() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        found = subprocess.run(
+            [*COMMAND, "--port", port],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=PATIENCE,
+        )
+    assert found.returncode == 1
+    assert "cannot be listened on" in found.stderr
+    assert "serves" not in found.stderr
+    assert "Traceback" not in found.stderr

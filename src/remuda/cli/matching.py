@@ -37,6 +37,7 @@ class Job:
     def run(self, local: bool, master: str, conf: Sequence[str] | None) -> None:
         options.check_format(self.format)
         options.check_input_format(self.input_format)
+        options.check_threads()
         if local:
             figures = _in_process(self)
         else:

@@ -101,6 +101,16 @@ def check_matcher(name: str) -> None:
         raise typer.BadParameter(f"there is no matcher {name!r}; there are {', '.join(NAMES)}")
 
 
+def check_threads() -> None:
+    """Refuse a REMUDA_THREADS that is no number, before anything is done."""
+    from remuda.index.portions import n_threads
+
+    try:
+        n_threads(None)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
 def check_format(name: str | None) -> None:
     """Refuse a format that is not written."""
     if name is not None and name not in FORMATS:

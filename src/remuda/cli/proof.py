@@ -45,6 +45,7 @@ def ratify(
 ) -> None:
     """Compare an index with plain evaluation, on events made from its own criteria."""
     options.check_input_format(input_format)
+    options.check_threads()
     how: dict[str, Any] = {
         "full": full, "seed": seed, "seconds": seconds, "now": options.moment(now)
     }  # fmt: skip
@@ -90,6 +91,7 @@ def similar(
     if redundant == (criterion is not None):
         raise typer.BadParameter("name one criterion, or ask for --redundant")
     options.check_input_format(input_format)
+    options.check_threads()
     opened, moment = load(index), options.moment(now)
     if criterion is None:
         with working("looking for what is redundant"):

@@ -46,6 +46,7 @@ def reach(
     """Count the events that each criterion holds for; show those that reach furthest."""
     options.check_format(format)
     options.check_input_format(input_format)
+    options.check_threads()
     if approximate and user is None:
         raise typer.BadParameter("--approximate is for users: --user names their column")
     how: dict[str, Any] = {"tags": frozenset(tags) if tags else None, "now": options.moment(now)}

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from remuda.cli import options
 from remuda.cli.files import FileError
 from remuda.cli.screen import working
 
@@ -41,15 +42,16 @@ def serve(
         raise FileError("the service is not installed: pip install 'remuda[service]'")
     from remuda.engine.engine import Engine
     from remuda.service.limits import Limits
-    from remuda.service.serving import Exposed, serve
+    from remuda.service.serving import Exposed, NotListening, serve
 
+    options.check_threads()
     with working(f"opening {root}" if root else "starting"):
         engine = Engine(root)
     with engine:
         scheme = "https" if certificate else "http"
         shown = f"[{host}]" if ":" in host else host
         where = root or "memory: nothing is kept when it ends"
-        print(f"{scheme}://{shown}:{port}/ serves {where}", file=sys.stderr, flush=True)
+        line = f"{scheme}://{shown}:{port}/ serves {where}"
         try:
             serve(
                 engine,
@@ -57,9 +59,12 @@ def serve(
                 port=port,
                 tokens=tokens,
                 limits=Limits(body=body, batch=batch, seconds=seconds),
+                listening=lambda: print(line, file=sys.stderr, flush=True),
                 ssl_certfile=certificate,
                 ssl_keyfile=key,
             )
         except Exposed as error:
             raise typer.BadParameter(str(error)) from None
+        except NotListening as error:
+            raise FileError(str(error)) from None
     print("stopped; all that was accepted is answered and kept", file=sys.stderr)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import signal
+import socket
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import uvicorn
@@ -21,6 +23,30 @@ from remuda.service.tokens import Tokens
 _HEAD = 64 << 10  # bytes of a request's head
 
 _logger = logging.getLogger("remuda.service")
+
+
+class NotListening(OSError):
+    """The address cannot be listened on; uvicorn has said why."""
+
+    def __init__(self, host: str, port: int) -> None:
+        super().__init__(host, port)
+        self.host, self.port = host, port
+
+    def __str__(self) -> str:
+        return f"{self.host}, port {self.port}, cannot be listened on; choose another --port"
+
+
+class _Server(uvicorn.Server):
+    """A server that says when it listens."""
+
+    def __init__(self, config: uvicorn.Config, listening: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._listening = listening
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._listening()
 
 
 class Exposed(ValueError):
@@ -41,9 +67,13 @@ def serve(
     port: int = 8000,
     tokens: str | None = None,
     limits: Limits | None = None,
+    listening: Callable[[], None] = lambda: None,
     **uvicorn_options: Any,
 ) -> None:
-    """Serve the engine until SIGTERM or SIGINT; what was accepted is answered first."""
+    """Serve the engine until SIGTERM or SIGINT; what was accepted is answered first.
+
+    `listening` is called once requests can come.
+    """
     if tokens is None and not is_loopback(host):
         raise Exposed(host)
     known = None if tokens is None else Tokens(tokens)
@@ -64,8 +94,13 @@ def serve(
     threading.Thread(target=_warm, args=(service,), daemon=True).start()
     # uvicorn stops on a signal, then raises it again: by then all is done
     before = {one: signal.signal(one, _ignored) for one in (signal.SIGTERM, signal.SIGINT)}
+    server = _Server(config, listening)
     try:
-        uvicorn.Server(config).run()
+        server.run()
+    except SystemExit:
+        if server.started:
+            raise
+        raise NotListening(host, port) from None
     finally:
         for one, handler in before.items():
             signal.signal(one, handler)
