@@ -18,6 +18,7 @@ from remuda.model.conditions import (
     Network,
     NullValue,
     Prefix,
+    QuotedRange,
     Range,
     Regex,
     Related,
@@ -136,7 +137,7 @@ def _detail(condition: Condition) -> Json:
             return {"caveat": "EQUALITY", **_operands(values)}
         case Related(relation, values):
             return {"caveat": relation.name, **_operands(values)}
-        case Range():
+        case Range() | QuotedRange():
             return {"caveat": "RANGE", **_bounds(condition)}
         case Regex():
             return {"caveat": "REGEX", "regex": condition.whole_pattern}
@@ -178,7 +179,7 @@ def _operands(values: tuple[Any, ...]) -> Json:
     return found | {"typedValues": lacking} if lacking else found
 
 
-def _bounds(condition: Range) -> Json:
+def _bounds(condition: Range | QuotedRange) -> Json:
     found: Json = {}
     if condition.lower is not None:
         found["lowerBound"] = typed(condition.lower)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import struct
 from collections.abc import Callable
 from datetime import date, datetime
@@ -11,9 +12,11 @@ from typing import Any
 
 from sqlglot import exp
 
-from remuda.language.moments import read_date, read_timestamp
 from remuda.language.nodes import Refused, arguments, bare, function
+from remuda.model.quoted import Moment, quoted
+from remuda.model.readings import read_date, read_timestamp
 
+_FINER = re.compile(r"\.\d{6}0*[1-9]")  # than a microsecond
 _LONG = 4000  # digits; Python's int() refuses to read some more
 
 
@@ -32,6 +35,16 @@ def literal(node: exp.Expr) -> Any:
     if read is None:
         raise Refused("a literal is needed here", node)
     return read(node)
+
+
+def operand(node: exp.Expr) -> Any:
+    """The value to compare with: one in quotes, and a typed date, stand for all their readings."""
+    found = literal(node)
+    if function(bare(node)) == "plain":
+        return found
+    if type(found) is str:
+        return quoted(found)
+    return Moment(found) if isinstance(found, date) else found
 
 
 def text(node: exp.Expr) -> str:
@@ -143,7 +156,7 @@ def _date(spelt: str, node: exp.Expr) -> date:
 
 def _timestamp(spelt: str, node: exp.Expr) -> datetime:
     found = read_timestamp(spelt)
-    if found is None:
+    if found is None or _FINER.search(spelt):
         raise Refused(f"{spelt!r} is no timestamp such as 2024-02-29 12:30:00.000001", node)
     return found
 
@@ -177,6 +190,11 @@ def _no_number(node: exp.Expr) -> float:
     return number
 
 
+def _itself(node: exp.Expr) -> Any:
+    """A literal that has no reading but itself."""
+    return literal(*arguments(node, 1))
+
+
 def _list(node: exp.Expr) -> list[Any]:
     return [literal(part) for part in node.expressions]
 
@@ -203,4 +221,5 @@ LITERAL_FUNCTIONS: dict[str, Callable[[exp.Expr], Any]] = {
     "double": _no_number,
     "list": _list,
     "object": _object,
+    "plain": _itself,
 }

@@ -12,10 +12,10 @@ import msgspec
 
 from remuda.errors import InvalidCriterion, ParseError
 from remuda.language.criterion import Criterion
-from remuda.language.moments import read_timestamp
 from remuda.language.text import parse
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import And, Expression, Not, Or, Predicate, fold
+from remuda.model.readings import read_timestamp
 
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 _LONGEST = 1 << 30  # characters of a field: an expression may be long

@@ -15,7 +15,7 @@ from sqlglot.errors import ParseError as SqlglotError
 from sqlglot.tokenizer_core import Token
 
 from remuda.errors import InvalidCriterion, ParseError
-from remuda.language.literals import LITERAL_FUNCTIONS, is_literal, literal, text
+from remuda.language.literals import LITERAL_FUNCTIONS, is_literal, literal, operand, text
 from remuda.language.nodes import Refused, arguments, bare, column, function, made
 from remuda.language.sql import to_sql
 from remuda.language.subjects import SUBJECT_FUNCTIONS, Subject, is_subject, subject
@@ -33,6 +33,7 @@ from remuda.model.conditions import (
     Network,
     NullValue,
     Prefix,
+    QuotedRange,
     Range,
     Regex,
     Related,
@@ -40,6 +41,7 @@ from remuda.model.conditions import (
     SemVer,
     Suffix,
     Version,
+    range_of,
 )
 from remuda.model.expressions import And, Expression, Or, Polarity, Predicate
 from remuda.model.stacks import on_any_stack
@@ -156,7 +158,7 @@ def _comparison(node: exp.Expr, deny: bool) -> Expression:
         return _strong(*_version(left, right, kind), deny)
     if function(bare(left)) == "semver":
         return _strong(*_semver(left, right, kind), deny != (kind is exp.NEQ))
-    value, about = literal(right), subject(left)
+    value, about = operand(right), subject(left)
     if kind in _NULL_SAFE:
         deny = deny != _NULL_SAFE[kind]
         if value is None:
@@ -173,11 +175,11 @@ _EQUALITY: dict[type[exp.Expr], bool] = {exp.EQ: False, exp.NEQ: True}
 _NULL_SAFE: dict[type[exp.Expr], bool] = {exp.NullSafeEQ: False, exp.NullSafeNEQ: True}
 
 
-def _bound(kind: type[exp.Expr], value: Any, node: exp.Expr) -> Range:
+def _bound(kind: type[exp.Expr], value: Any, node: exp.Expr) -> Range | QuotedRange:
     closed = kind in (exp.GTE, exp.LTE)
     if kind in (exp.GT, exp.GTE):
-        return made(node, Range, lower=value, lower_closed=closed)
-    return made(node, Range, upper=value, upper_closed=closed)
+        return made(node, range_of, value, None, closed)
+    return made(node, range_of, None, value, False, closed)
 
 
 def _version(left: exp.Expr, right: exp.Expr, kind: type[exp.Expr]) -> tuple[Subject, Version]:
@@ -226,9 +228,9 @@ def _between(node: exp.Expr, deny: bool) -> Expression:
     elif function(bare(node.this)) == "semver":
         bounds = [_semver(node.this, low, exp.GTE), _semver(node.this, high, exp.LTE)]
     else:
-        about, lower, upper = subject(node.this), literal(low), literal(high)
+        about, lower, upper = subject(node.this), operand(low), operand(high)
         if lower is not None and upper is not None:
-            return _strong(about, made(low, Range, lower, upper, True, True), deny)
+            return _strong(about, made(low, range_of, lower, upper, True, True), deny)
         bounds = [
             (about, _bound(kind, value, bound))
             for kind, value, bound in ((exp.GTE, lower, low), (exp.LTE, upper, high))
@@ -246,7 +248,7 @@ def _in(node: exp.Expr, deny: bool) -> Expression:
     if function(bare(node.this)) == "semver":
         parts = [_strong(*_semver(node.this, one, exp.EQ), deny) for one in node.expressions]
         return And(*parts) if deny else Or(*parts)
-    values = [literal(value) for value in node.expressions]
+    values = [operand(value) for value in node.expressions]
     known = [value for value in values if value is not None]
     if deny and len(known) < len(values):
         return Or()  # the value might be the unknown one
@@ -359,7 +361,8 @@ def _arrays_overlap(node: exp.Expr, deny: bool) -> Expression:
 def _set(
     about: exp.Expr, relation: Relation, values: list[exp.Expr], node: exp.Expr, deny: bool
 ) -> Expression:
-    operands = tuple(literal(value) for value in values)
+    read = operand if relation is Relation.OVERLAPS else literal
+    operands = tuple(map(read, values))
     return _strong(subject(about), made(node, Related, relation, operands), deny)
 
 
@@ -368,7 +371,7 @@ def _within(node: exp.Expr, deny: bool) -> Expression:
     if text(ends) not in ("[]", "[)", "(]", "()"):
         raise Refused("the ends of within() are '[]', '[)', '(]' or '()'", ends)
     closed = text(ends)[0] == "[", text(ends)[1] == "]"
-    return _strong(subject(about), made(node, Range, literal(low), literal(high), *closed), deny)
+    return _strong(subject(about), made(node, range_of, operand(low), operand(high), *closed), deny)
 
 
 def _is_number(node: exp.Expr, deny: bool) -> Expression:

@@ -12,7 +12,7 @@ from remuda.language.phrases import (
     worded,
     write,
 )
-from remuda.language.spelling import literal, name, string
+from remuda.language.spelling import literal, name, operand, string
 from remuda.language.subjects import FIELDS
 from remuda.model.attributes import Attribute, Element, Every, Step
 from remuda.model.conditions import (
@@ -26,9 +26,11 @@ from remuda.model.conditions import (
     Network,
     NullValue,
     Prefix,
+    QuotedRange,
     Range,
     Regex,
     Related,
+    Relation,
     SemVer,
     Suffix,
     Version,
@@ -58,8 +60,8 @@ def _wording(predicate: Predicate) -> Wording:
     about = _subject(predicate)
     match predicate.condition:
         case In(values):
-            return membership(about, list(map(literal, values)))
-        case Range() as condition:
+            return membership(about, list(map(operand, values)))
+        case Range() | QuotedRange() as condition:
             return _range(about, condition)
         case Regex(pattern, find):
             return plainly(
@@ -79,7 +81,8 @@ def _wording(predicate: Predicate) -> Wording:
         case Prefix(text) | Suffix(text) | Contains(text) as condition:
             return plainly(f"{TEXTUAL[type(condition)]}({about}, {string(text)})")
         case Related(relation, values):
-            return plainly(f"{relation}({', '.join((about, *map(literal, values)))})")
+            spelt = operand if relation is Relation.OVERLAPS else literal
+            return plainly(f"{relation}({', '.join((about, *map(spelt, values)))})")
         case Exists():
             return worded(f"{about} IS NOT NULL", f"{about} IS NULL")
         case Missing():
@@ -98,8 +101,8 @@ def _semver(about: str, condition: SemVer) -> Wording:
     return plainly(f"semver({told}) {condition.operator} {base}")
 
 
-def _range(about: str, condition: Range) -> Wording:
-    lower, upper = literal(condition.lower), literal(condition.upper)
+def _range(about: str, condition: Range | QuotedRange) -> Wording:
+    lower, upper = operand(condition.lower), operand(condition.upper)
     if condition.lower is None and condition.upper is None:
         return plainly(f"is_number({about})")
     if condition.upper is None:

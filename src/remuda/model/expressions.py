@@ -15,6 +15,7 @@ from remuda.model.attributes import Attribute
 from remuda.model.calendars import epoch_milliseconds
 from remuda.model.conditions import OF_LACK, TWO_VALUED, Condition, In, satisfies
 from remuda.model.operations import Operation
+from remuda.model.quoted import keys
 from remuda.model.values import key
 
 T = TypeVar("T")
@@ -199,7 +200,7 @@ class Predicate(Expression):
         """What the condition scores on a value that satisfies it."""
         if not self.value_weights or not isinstance(self.condition, In):
             return self.own_weight
-        known = {key(one): weight for one, weight in self.value_weights}
+        known = {one: weight for each, weight in self.value_weights for one in keys(each)}
         matched = set(map(key, value if isinstance(value, list) else (value,)))
         return max(known.get(one, self.own_weight) for one in matched & self.condition.keys)
 
@@ -225,7 +226,7 @@ class Predicate(Expression):
             raise InvalidCriterion("weights of single values go with in alone")
         weights = tuple((value, _weight(weight)) for value, weight in self.value_weights)
         for value, _ in weights:
-            if key(value) not in condition.keys:
+            if not condition.keys.issuperset(keys(value)):
                 raise InvalidCriterion(f"{value!r} has a weight but is none of the values")
         object.__setattr__(self, "value_weights", weights)
 
