@@ -237,7 +237,7 @@ REFUSALS = [
     ("x LIKE ^y", "literal"),
     ("x = 1 AND ^y > TRUE", "no order"),
     ("x BETWEEN ^1 AND 'a'", "different kinds"),
-    ("x RLIKE ^'('", "refused"),
+    ("x RLIKE ^'('", "without its )"),
     (r"x LIKE ^'a\\'", "escape"),
     ("x LIKE 'a' ESCAPE ^5", "missing"),
     ("x LIKE ^'a' ESCAPE '%'", "escape"),

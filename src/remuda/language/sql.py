@@ -138,8 +138,9 @@ def _condition(about: str, condition: Condition) -> tuple[_Type, Wording]:
             return _in(about, _literals(values))
         case Range() | QuotedRange():
             return _range(about, condition)
-        case Regex(pattern, find):
-            return _Type.STRING, plainly(f"{about} RLIKE {string(_regex(pattern, find))}")
+        case Regex(pattern, find, java):
+            written = _regex(pattern, find) if java is None else java
+            return _Type.STRING, plainly(f"{about} RLIKE {string(written)}")
         case Like(pattern, escape):
             fits = string(_like(pattern, escape))
             return _Type.STRING, worded(f"{about} LIKE {fits}", f"{about} NOT LIKE {fits}")

@@ -275,7 +275,7 @@ def _escape(node: exp.Expr, deny: bool) -> Expression:
 def _rlike(node: exp.Expr, deny: bool) -> Expression:
     if literal(node.expression) is None:
         return Or()
-    condition = made(node.expression, Regex, text(node.expression), find=True)
+    condition = made(node.expression, Regex.of_java, text(node.expression))
     return _strong(subject(node.this), condition, deny)
 
 
@@ -398,6 +398,7 @@ _PREDICATE_FUNCTIONS: dict[str, Reader] = {
     "contains": partial(_textual, Contains),
     "endswith": partial(_textual, Suffix),
     "exists": _exists,
+    "finds": partial(_textual, partial(Regex, find=True)),
     "is_number": _is_number,
     "matches": partial(_textual, Regex),
     "missing": _missing,

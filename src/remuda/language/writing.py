@@ -63,12 +63,8 @@ def _wording(predicate: Predicate) -> Wording:
             return membership(about, list(map(operand, values)))
         case Range() | QuotedRange() as condition:
             return _range(about, condition)
-        case Regex(pattern, find):
-            return plainly(
-                f"{about} RLIKE {string(pattern)}"
-                if find
-                else f"matches({about}, {string(pattern)})"
-            )
+        case Regex() as condition:
+            return _regex(about, condition)
         case Version(base, above, strict):
             return plainly(f"version({about}) {sign(above, not strict)} {string(base)}")
         case SemVer() as condition:
@@ -90,6 +86,13 @@ def _wording(predicate: Predicate) -> Wording:
         case NullValue() | Absent() as condition:
             name = "absent" if isinstance(condition, Absent) else "null_value"
             return plainly(f"{name}({about})")
+
+
+def _regex(about: str, condition: Regex) -> Wording:
+    if condition.java is not None:
+        return plainly(f"{about} RLIKE {string(condition.java)}")
+    function = "finds" if condition.find else "matches"
+    return plainly(f"{function}({about}, {string(condition.pattern)})")
 
 
 def _semver(about: str, condition: SemVer) -> Wording:

@@ -14,6 +14,7 @@ from typing import Any
 
 from remuda.errors import InvalidCriterion
 from remuda.model.attributes import Lack
+from remuda.model.java_patterns import re2_of
 from remuda.model.networks import Block, is_inside, joined, network_of, place_of
 from remuda.model.patterns import (
     SURELY_SMALL,
@@ -125,10 +126,19 @@ def range_of(
 
 @dataclass(frozen=True, slots=True)
 class Regex:
-    """The whole string matches the regular expression; with `find`, some part of it does."""
+    """The whole string matches the regular expression; with `find`, some part of it does.
+
+    `java` is how it was written, where it was written for Java.
+    """
 
     pattern: str
     find: bool = False
+    java: str | None = field(default=None, compare=False)
+
+    @staticmethod
+    def of_java(pattern: str) -> Regex:
+        """What Java finds with the pattern."""
+        return Regex(re2_of(_text(pattern, "a pattern")), True, pattern)
 
     def __post_init__(self) -> None:
         _text(self.pattern, "a pattern")

@@ -205,8 +205,8 @@ def _condition(condition: Condition) -> str:
             return f"in {_several(values)}"
         case Range() | QuotedRange():
             return _range(condition)
-        case Regex(pattern, find):
-            return f"{'finds' if find else 'matches'} {pattern!r}"
+        case Regex(pattern, find, java):
+            return f"{'finds' if find else 'matches'} {(java or pattern)!r}"
         case Version(base, above, strict):
             sign = (">" if above else "<") + ("" if strict else "=")
             return f"version {sign} {base}"
