@@ -23,6 +23,7 @@ from remuda.model.explanations import describe
 from remuda.model.expressions import Polarity, Predicate
 from remuda.model.operations import Arithmetic, Integral, Operation
 from remuda.model.quoted import Moment, Quoted
+from remuda.model.terms import Applied
 from remuda.proof.deriving import derive
 from strategies import NOW
 
@@ -69,12 +70,15 @@ QUOTED: list[Any] = [
 A = Attribute.parse("a")
 PREDICATES = [
     *(
-        Predicate(A, condition, (), polarity)
+        Predicate(A, condition, polarity)
         for condition in CONDITIONS.values()
         for polarity in Polarity
     ),
     *(Predicate(A, condition) for condition in QUOTED),
-    *(Predicate(A, conditions.Range(0, 3000), (operation,)) for operation in OPERATIONS.values()),
+    *(
+        Predicate(Applied(operation, A), conditions.Range(0, 3000))
+        for operation in OPERATIONS.values()
+    ),
 ]
 EVENTS: list[dict[str, Any]] = [
     {}, {"a": None}, {"a": []}, {"a": 1}, {"a": 2.5}, {"a": "b"}, {"a": "1.3"}, {"a": "abc"},
