@@ -11,12 +11,14 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from remuda.model.functions import arithmetic, casts, choices, dates, extremes, lists, text
-from remuda.model.functions.function import Function
+from remuda.model.functions.comparing import ABOVE, BELOW, COMPARING, EQUAL
+from remuda.model.functions.function import Function, table
 
-__all__ = ["FUNCTIONS", "Function"]
+__all__ = ["ABOVE", "BELOW", "EQUAL", "FUNCTIONS", "Function"]
 
 FUNCTIONS: Mapping[str, Function] = MappingProxyType(
-    arithmetic.FUNCTIONS
+    table(COMPARING)
+    | arithmetic.FUNCTIONS
     | extremes.FUNCTIONS
     | text.FUNCTIONS
     | choices.FUNCTIONS
