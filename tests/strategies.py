@@ -14,6 +14,7 @@ from uuid import UUID
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from hypothesis import reject
 from hypothesis import strategies as st
 
 from remuda.errors import InvalidCriterion
@@ -285,7 +286,11 @@ def _calls(draw: st.DrawFn, arguments: st.SearchStrategy[Term]) -> Term:
     function = FUNCTIONS[name]
     most = function.least + 2 if function.most is None else function.most
     n = draw(st.integers(function.least, most))
-    return Call(name, tuple(draw(st.lists(arguments, min_size=n, max_size=n))))
+    drawn = tuple(draw(st.lists(arguments, min_size=n, max_size=n)))
+    try:
+        return Call(name, drawn)
+    except InvalidCriterion:  # literals that the function never takes
+        reject()
 
 
 _flagged = st.builds(

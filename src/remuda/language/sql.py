@@ -24,8 +24,8 @@ from remuda.language.phrases import (
     write,
 )
 from remuda.language.spelling import INFINITE, double, moment, name, string
-from remuda.language.subjects import FIELDS
 from remuda.model.attributes import Attribute, Element
+from remuda.model.calendars import Extract
 from remuda.model.conditions import (
     Absent,
     Condition,
@@ -345,7 +345,16 @@ _SIGNS: dict[Arithmetic | Integral, str] = {
     Integral.DIVISION: "div",
     Integral.MODULO: "%",
 }
-_FUNCTIONS = {extract: function for function, extract in reversed(FIELDS.items())}
+_FUNCTIONS = {
+    Extract.YEAR: "year",
+    Extract.MONTH: "month",
+    Extract.DAY_OF_MONTH: "day",
+    Extract.DAY_OF_WEEK: "dayofweek",
+    Extract.DAY_OF_YEAR: "dayofyear",
+    Extract.HOUR_OF_DAY: "hour",
+    Extract.MINUTE: "minute",
+    Extract.SECOND: "second",
+}
 
 
 def _operand(rhs: Number) -> str:
