@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from remuda.index.nearest import Near
     from remuda.language.criterion import Criterion
     from remuda.language.python import attr, fn, when
+    from remuda.language.schemas import Finding, check
     from remuda.language.text import parse
     from remuda.model.explanations import Explanation
     from remuda.model.expressions import And, Expression, Not, Or, Predicate
@@ -44,6 +45,7 @@ _ROOMS = {
     "index.nearest": ("Near",),
     "language.criterion": ("Criterion",),
     "language.python": ("attr", "fn", "when"),
+    "language.schemas": ("Finding", "check"),
     "language.text": ("parse",),
     "model.explanations": ("Explanation",),
     "model.expressions": ("And", "Expression", "Not", "Or", "Predicate"),
@@ -61,6 +63,7 @@ __all__ = [
     "ExpansionError",
     "Explanation",
     "Expression",
+    "Finding",
     "Index",
     "IndexExists",
     "IndexNotFound",
@@ -78,6 +81,7 @@ __all__ = [
     "ServiceError",
     "StorageError",
     "attr",
+    "check",
     "fn",
     "load",
     "parse",

@@ -37,8 +37,13 @@ class Reject:
     reason: str
 
 
-def read_criteria(paths: Iterable[str], format: str | None = None) -> Iterator[Criterion | Reject]:
-    """Every row of the files, as a criterion or as a reject with its reason; in order."""
+def read_criteria(
+    paths: Iterable[str], format: str | None = None, schema: Any = None
+) -> Iterator[Criterion | Reject]:
+    """Every row of the files, as a criterion or as a reject with its reason; in order.
+
+    With a schema of events, what none of them can satisfy is rejected as well.
+    """
     from remuda.errors import InvalidCriterion
     from remuda.language.rows import criterion_of
 
@@ -46,7 +51,7 @@ def read_criteria(paths: Iterable[str], format: str | None = None) -> Iterator[C
     for path in paths:
         for file, row, source in _rows(path, format):
             try:
-                criterion = criterion_of(source)
+                criterion = criterion_of(source, schema)
             except InvalidCriterion as error:
                 yield Reject(file, row, error.criterion, error.place, error.reason)
                 continue

@@ -494,7 +494,7 @@ def _set(
 ) -> Expression:
     if relation is not Relation.OVERLAPS:
         operands = tuple(map(literal, values))
-        return _strong(_attribute(about), made(node, Related, relation, operands), deny)
+        return _strong(_term(about), made(node, Related, relation, operands), deny)
     sides = list(map(_side, values))
     for one in sides:
         if not isinstance(one.term, Literal):
@@ -504,14 +504,7 @@ def _set(
             raise Refused("null is no element to look for here", node)
         return Or()
     condition = made(node, Related, relation, tuple(one.operand for one in sides))
-    return _strong(_attribute(about), condition, deny)
-
-
-def _attribute(node: exp.Expr) -> Term:
-    found = _term(node)
-    if isinstance(found, Literal):
-        raise Refused("an attribute is needed, not a literal", node)
-    return found
+    return _strong(_term(about), condition, deny)
 
 
 def _within(node: exp.Expr, deny: bool) -> Expression:

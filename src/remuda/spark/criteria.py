@@ -17,6 +17,7 @@ from pyspark.sql import functions as sf
 from remuda.errors import InvalidCriterion, RemudaError
 from remuda.language import json_form
 from remuda.language.rows import SEPARATORS, criterion_of, csv_rows
+from remuda.language.schemas import Schema, schema_of
 from remuda.spark.csv_files import CORRUPT, csv_frame
 
 _CHECKED = """file string, block bigint, at bigint, id string, json string, tags array<string>,
@@ -79,7 +80,9 @@ class Criteria:
         self.checked.unpersist()
 
 
-def read_criteria(spark: SparkSession, path: Source, format: str | None = None) -> Criteria:
+def read_criteria(
+    spark: SparkSession, path: Source, format: str | None = None, *, schema: Any = None
+) -> Criteria:
     """Read and validate criteria at once: a path, several, or a DataFrame.
 
     JSON lines hold Mustang's form, ours, or objects with id and expression; a JSON array is read
@@ -87,12 +90,18 @@ def read_criteria(spark: SparkSession, path: Source, format: str | None = None) 
     or text with commas), weights (attribute to weight), enabled, valid_from and valid_until. The
     format is told by the names of the files unless it is given: "json", "array", "parquet",
     "orc", "csv" or "tsv". Of several rows with one id the first is good.
+
+    With a schema of events (Spark's, or Arrow's), criteria that name attributes which it lacks, or
+    that can never be true for its types, are bad as well.
     """
+    known = None if schema is None else schema_of(schema)
     raw = _of_frame(path) if isinstance(path, DataFrame) else _of_files(spark, path, format)
     call = uuid.uuid4().hex
 
     def check(batches: Iterable[pa.RecordBatch], _call: str = call) -> Iterator[pa.RecordBatch]:
-        return _check(batches)  # another function each time, or Spark may give what it has cached
+        return _check(
+            batches, known
+        )  # another function each time, or Spark may give what it has cached
 
     checked = raw.mapInArrow(check, _CHECKED).persist()
     numbered, n_rows, n_good, n_blank = _numbered(spark, checked)
@@ -248,10 +257,10 @@ def _elements(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             )
 
 
-def _check(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _check(batches: Iterable[pa.RecordBatch], schema: Schema | None) -> Iterator[pa.RecordBatch]:
     """Each row as a canonical criterion, or with the reason why it is none."""
     for batch in batches:
-        found = [_checked(row) for row in _values(batch["row"])]
+        found = [_checked(row, schema) for row in _values(batch["row"])]
         columns = zip(*found, strict=True) if found else ((),) * 6
         own = [
             pa.array(values, field.type)
@@ -261,12 +270,12 @@ def _check(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_arrays([*at, *own], schema=_ARROW)
 
 
-def _checked(row: Any) -> tuple[Any, ...]:
+def _checked(row: Any, schema: Schema | None) -> tuple[Any, ...]:
     """The columns id, json, tags, place, reason and text of a row; all empty for a blank line."""
     if isinstance(row, bytes) and not row.strip():
         return (None,) * 6
     try:
-        criterion = criterion_of(_whole(row))
+        criterion = criterion_of(_whole(row), schema)
         document = json_form.encode(criterion.to_json()).decode()
     except InvalidCriterion as error:
         return error.criterion, None, None, error.place, error.reason, _start(row)
