@@ -62,7 +62,7 @@ def parse(text: str) -> Expression:
         raise TypeError(f"an expression is a string, not {text!r}")
     try:
         checked_text(text, "an expression")
-        found = tokens(text, _FUNCTIONS)
+        found = tokens(text, FUNCTION_NAMES)
         return on_any_stack(lambda: _read(_tree(found, text), False))
     except (ParseError, MemoryError):
         raise
@@ -559,6 +559,6 @@ _PREDICATE_FUNCTIONS: dict[str, Reader] = {
     "within": _within,
     **{str(relation): partial(_related, relation) for relation in Relation},
 }
-_FUNCTIONS = frozenset(
+FUNCTION_NAMES = frozenset(
     {*_PREDICATE_FUNCTIONS, *TERM_FUNCTIONS, *LITERAL_FUNCTIONS, "array", "semver", "version"}
 )
