@@ -45,6 +45,13 @@ class Ranked(NamedTuple):
     pruned_partitions: int
 
 
+class Merits(NamedTuple):
+    """Of each clause the most that it scores, and the first rank of the owners who may have it."""
+
+    scores: Floats
+    ranks: Ints
+
+
 @dataclass(frozen=True, slots=True)
 class Features:
     """What a matcher takes and what it can: said here, and nowhere found by trying.
@@ -63,6 +70,8 @@ class Features:
     """It is a MappedMatcher."""
     takes_sample: bool = False
     """`build` takes `sample`, events like those to come. It may decide speed, never answers."""
+    takes_merits: bool = False
+    """`build` takes `merits`, what each clause scores at most."""
     takes_weights: bool = False
     """`build` takes `weights`, the most that each item of the clauses scores."""
     shares_out: bool = False
