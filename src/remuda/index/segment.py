@@ -39,6 +39,7 @@ from remuda.matchers.contract import (
     counting,
     describing,
     has_own_cnf,
+    ranking,
 )
 from remuda.matchers.kernels.best import Asked, Choice, Owned, choose, room_for
 from remuda.matchers.kernels.programs import lacking, score
@@ -284,6 +285,9 @@ class Segment:
         room = room_for(
             choice, events.spaces, len(self.words.ones), self._owning.longest(self.plan)
         )
+        if ranking(matcher):
+            ranked = matcher.best(owned, choice, asked, room)
+            return Hits(ranked.starts, ranked.rows, ranked.candidates, ranked.scores)
         hits = matcher.match(events)
         starts, rows, scores = choose(hits.starts, hits.rows, owned, choice, asked, room)
         return Hits(starts, rows, hits.candidates, scores)

@@ -91,7 +91,7 @@ class Disjunctions(NamedTuple):
 class KIndex:
     """Posting lists over conjunctions that are numbered by size; `row_of` has their rows."""
 
-    features: ClassVar[Features] = Features(layout=1, takes_weights=True, ranks=True)
+    features: ClassVar[Features] = Features(layout=1, takes_weights=True)
 
     table: ClauseTable
     keys: Keys
@@ -136,7 +136,7 @@ class KIndex:
 class CnfKIndex:
     """Posting lists over rows that are numbered by size; `row_of` has their rows in the table."""
 
-    features: ClassVar[Features] = Features(layout=1, takes_weights=True, ranks=True)
+    features: ClassVar[Features] = Features(layout=1, takes_weights=True)
 
     cnf: CnfTable
     keys: Keys
