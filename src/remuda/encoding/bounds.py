@@ -34,11 +34,12 @@ class Bounds(NamedTuple):
 NO_BOUNDS = Bounds(np.empty(0), np.empty(0), np.empty(0), False, False)
 
 
-class Merits(NamedTuple):
+class OfOwners(NamedTuple):
     """What each clause can score at most for each of its owners, beside `Plan.owners`."""
 
     of_owners: Floats
-    noted: Bools  # of each criterion: its clauses are the conjunctions that were written
+    noted: Bools  # of each criterion: its clauses are met with the conjunctions that were written
+    exact: bool  # each clause has just the predicates of those
 
 
 def bounds_of(
@@ -67,7 +68,7 @@ def bounds_of(
 
 def most_of(programs: Programs, predicates: Predicates, *, absolute: bool = False) -> Floats:
     """The most that each criterion scores; `absolute`, as if every weight were above zero."""
-    most: Floats = _most(programs, _leaf_bounds(programs, predicates, absolute))
+    most: Floats = _most(programs, leaf_bounds(programs, predicates, absolute=absolute))
     return most
 
 
@@ -77,7 +78,7 @@ def merits_of(
     owners: Ragged,
     checked: Bools,
     criteria: Floats,
-) -> Merits:
+) -> OfOwners:
     """What each clause can score at most for each of its owners."""
     who = np.where(owners.items < 0, ~owners.items, owners.items)
     n_criteria = len(checked)
@@ -85,13 +86,14 @@ def merits_of(
     order = np.argsort(who, kind="stable")
     own_starts = starts_of(np.bincount(who, minlength=n_criteria))
     of_owners, noted = np.full(len(who), -np.inf), ~checked
-    leaves = _leaf_bounds(programs, conjunctions.predicates, absolute=False)
+    leaves, exact = leaf_bounds(programs, conjunctions.predicates), np.ones(1, np.bool_)
     _note_all(
-        own_starts, rows[order], order, conjunctions.clauses, programs, leaves, of_owners, noted
-    )
+        own_starts, rows[order], order, conjunctions.clauses, programs, leaves, of_owners, noted,
+        exact,
+    )  # fmt: skip
     whole = ~noted[who]
     of_owners[whole] = criteria[who[whole]]
-    return Merits(of_owners, noted)
+    return OfOwners(of_owners, noted, bool(exact[0]))
 
 
 def largest(rows: Ragged, values: Floats) -> Floats:
@@ -101,7 +103,7 @@ def largest(rows: Ragged, values: Floats) -> Floats:
     return found
 
 
-def _leaf_bounds(programs: Programs, predicates: Predicates, absolute: bool) -> Floats:
+def leaf_bounds(programs: Programs, predicates: Predicates, *, absolute: bool = False) -> Floats:
     """The largest weight of each leaf; its own counts only if some value has none by itself."""
     own, values = programs.leaf_weight, programs.value_weight
     if absolute:
@@ -169,6 +171,7 @@ def _note_all(
     leaf_bounds: Floats,
     of_owners: Floats,
     noted: Bools,
+    exact: Bools,
 ) -> None:
     """Note every written conjunction at a clause of its criterion that it satisfies.
 
@@ -195,20 +198,22 @@ def _note_all(
                 fine = at == end - 1 and n_parts == n_groups + n
                 for i in range(n):
                     fine = fine and _note(
-                        leaves[i : i + 1], own, places, clauses, programs, leaf_bounds, of_owners
-                    )
+                        leaves[i : i + 1], own, places, clauses, programs, leaf_bounds, of_owners,
+                        exact,
+                    )  # fmt: skip
                 n = 0
             else:
                 fine = n_parts <= n and (at < end - 1 or n_groups == 0)
                 fine = fine and _note(
-                    leaves[n - n_parts : n], own, places, clauses, programs, leaf_bounds, of_owners
-                )
+                    leaves[n - n_parts : n], own, places, clauses, programs, leaf_bounds,
+                    of_owners, exact,
+                )  # fmt: skip
                 n -= n_parts
             n_groups += 1
             if not fine:
                 break
         if fine and n == 1 and n_groups == 0:
-            fine = _note(leaves[:1], own, places, clauses, programs, leaf_bounds, of_owners)
+            fine = _note(leaves[:1], own, places, clauses, programs, leaf_bounds, of_owners, exact)
         elif n > 0:
             fine = False
         noted[criterion] = fine
@@ -223,6 +228,7 @@ def _note(
     programs: Programs,
     leaf_bounds: Floats,
     of_owners: Floats,
+    exact: Bools,
 ) -> bool:
     """Raise the bound of a clause all of whose items are among the leaves; False without one."""
     score = 0.0 if len(leaves) != 1 else leaf_bounds[leaves[0]]
@@ -237,6 +243,7 @@ def _note(
                 met |= programs.leaf_literal[leaf] == clauses.items[place]
             within &= met
         if within:
+            exact[0] &= clauses.starts[own[i] + 1] - clauses.starts[own[i]] == len(leaves)
             of_owners[places[i]] = max(of_owners[places[i]], score)
             return True
     return False

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, frozen, starts_of, take_rows
-from remuda.matchers.contract import Hits
+from remuda.matchers.contract import Hits, Ranked
 
 NO_INTS: Ints = frozen(np.empty(0, np.int32))
 NO_LONGS: Longs = frozen(np.empty(0, np.int64))
@@ -47,7 +47,7 @@ class Bars(NamedTuple):
     priorities: Floats
 
 
-def bars_of(hits: Hits, priorities: Floats, n: int) -> Bars:
+def bars_of(hits: Hits | Ranked, priorities: Floats, n: int) -> Bars:
     """The n-th best of each event, minus infinity where it has fewer."""
     assert hits.scores is not None
     scores = np.full(len(hits.starts) - 1, -np.inf)

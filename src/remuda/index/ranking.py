@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from remuda.arrays import Floats, Ints
-from remuda.encoding.bounds import largest, merits_of, most_of
+from remuda.arrays import Bools, Floats, Ints, Ragged
+from remuda.encoding.bounds import OfOwners, largest, leaf_bounds, merits_of, most_of
 from remuda.encoding.plan import Plan
-from remuda.matchers.contract import Merits
+from remuda.encoding.programs import Programs
+from remuda.jit import kernel
+from remuda.matchers.contract import ItemBounds, Merits
+
+_ROUNDING = 1e-12  # of sums in another order
 
 
 def merits(plan: Plan, ranks: Ints) -> Merits:
     """Of each clause the most that it scores for an owner, and the first rank of such owners."""
-    of_owners = _of_owners(plan)
+    of_owners = _merits(plan).of_owners
     who = np.where(plan.owners.items < 0, ~plan.owners.items, plan.owners.items)
     scores = largest(plan.owners, of_owners)
     rows = np.repeat(np.arange(len(scores)), np.diff(plan.owners.starts))
@@ -22,10 +26,182 @@ def merits(plan: Plan, ranks: Ints) -> Merits:
     return Merits(scores, first)
 
 
-def _of_owners(plan: Plan) -> Floats:
+def _merits(plan: Plan) -> OfOwners:
     criteria = plan.bounds.criteria
     if not len(criteria):
         criteria = most_of(plan.programs, plan.conjunctions.predicates)
-    return merits_of(
-        plan.programs, plan.conjunctions, plan.owners, plan.checked, criteria
-    ).of_owners
+    return merits_of(plan.programs, plan.conjunctions, plan.owners, plan.checked, criteria)
+
+
+def item_bounds(plan: Plan) -> ItemBounds:
+    """Those of the conjunctions; what an owner scores beside them is added to the first asked for.
+
+    Weights below zero count as 0.
+    """
+    table, programs = plan.conjunctions, plan.programs
+    found = _merits(plan)
+    rows = np.maximum(largest(plan.owners, found.of_owners), 0.0)
+    leaves = np.maximum(leaf_bounds(programs, table.predicates), 0.0)
+    items = np.zeros(len(table.clauses.items))
+    _raise_items(table.clauses, plan.owners, programs, leaves, table.predicates.on_missing, items)
+    lacking = rows - np.add.reduceat(np.append(items, 0.0), table.clauses.starts[:-1])
+    lacking[np.diff(table.clauses.starts) == 0] = 0.0
+    lacking[lacking <= _ROUNDING * rows] = 0.0
+    _add_to_first(table.clauses, table.predicates.on_missing, lacking, items)
+    by_attribute = bool(found.noted.all() and found.exact and not lacking.any())
+    return ItemBounds(items, rows, by_attribute)
+
+
+def cnf_item_bounds(plan: Plan) -> ItemBounds:
+    """Those of the disjunctions; a row that is not as it was written has its bound in each item."""
+    table, programs, rows = plan.cnf.table, plan.programs, plan.cnf.rows
+    criteria = plan.bounds.criteria
+    if not len(criteria):
+        criteria = most_of(programs, plan.conjunctions.predicates)
+    most = np.maximum(largest(plan.cnf_owners, criteria[plan.cnf_owners.items]), 0.0)
+    leaves = np.maximum(leaf_bounds(programs, table.predicates), 0.0)
+    items = np.zeros(len(table.clauses.items))
+    on_missing = table.predicates.on_missing
+    noted = _raise_disjunctions(
+        rows, plan.cnf_owners, table.clauses, programs, leaves, on_missing, plan.checked, items
+    )
+    for row in np.flatnonzero(~noted):
+        for clause in rows.row(int(row)):
+            here = slice(table.clauses.starts[clause], table.clauses.starts[clause + 1])
+            items[here] = np.maximum(items[here], most[row])
+    return ItemBounds(items, most, bool(noted.all()))
+
+
+@kernel
+def _raise_items(
+    clauses: Ragged,
+    owners: Ragged,
+    programs: Programs,
+    leaf_most: Floats,
+    on_missing: Bools,
+    items: Floats,
+) -> None:
+    """Raise each item that is asked for to what it scores for an owner of its clause."""
+    for clause in range(len(clauses.starts) - 1):
+        for i in range(owners.starts[clause], owners.starts[clause + 1]):
+            owner = owners.items[i]
+            criterion = owner if owner >= 0 else ~owner
+            for place in range(clauses.starts[clause], clauses.starts[clause + 1]):
+                if not on_missing[clauses.items[place]]:
+                    most = _most_of_literal(clauses.items[place], criterion, programs, leaf_most)
+                    items[place] = max(items[place], most)
+
+
+@kernel
+def _most_of_literal(literal: int, criterion: int, programs: Programs, leaf_most: Floats) -> float:
+    most = 0.0
+    for at in range(programs.starts[criterion], programs.starts[criterion + 1]):
+        code = programs.codes[at]
+        if code >= 0 and programs.leaf_literal[code] == literal:
+            most = max(most, leaf_most[code])
+    return most
+
+
+@kernel
+def _add_to_first(clauses: Ragged, on_missing: Bools, lacking: Floats, items: Floats) -> None:
+    """Add what each clause lacks to the first of its items that an event must meet."""
+    for clause in range(len(lacking)):
+        for place in range(clauses.starts[clause], clauses.starts[clause + 1]):
+            if not on_missing[clauses.items[place]]:
+                items[place] += lacking[clause]
+                break
+
+
+@kernel
+def _raise_disjunctions(
+    rows: Ragged,
+    owners: Ragged,
+    clauses: Ragged,
+    programs: Programs,
+    leaf_most: Floats,
+    on_missing: Bools,
+    checked: Bools,
+    items: Floats,
+) -> Bools:
+    """Raise the items of rows that are just as their owners were written; which rows are."""
+    noted = np.ones(len(rows.starts) - 1, np.bool_)
+    for row in range(len(noted)):
+        for i in range(owners.starts[row], owners.starts[row + 1]):
+            criterion = owners.items[i]
+            noted[row] &= not checked[criterion] and _is_written(
+                row, criterion, rows, clauses, programs, leaf_most, on_missing
+            )
+        if not noted[row]:
+            continue
+        for i in range(owners.starts[row], owners.starts[row + 1]):
+            for j in range(rows.starts[row], rows.starts[row + 1]):
+                clause = rows.items[j]
+                for place in range(clauses.starts[clause], clauses.starts[clause + 1]):
+                    most = _most_of_literal(
+                        clauses.items[place], owners.items[i], programs, leaf_most
+                    )
+                    items[place] = max(items[place], most)
+    return noted
+
+
+@kernel
+def _is_written(
+    row: int,
+    criterion: int,
+    rows: Ragged,
+    clauses: Ragged,
+    programs: Programs,
+    leaf_most: Floats,
+    on_missing: Bools,
+) -> bool:
+    """Whether a criterion is an And of Ors of leaves, each of which is a disjunction of the row."""
+    begin, end = programs.starts[criterion], programs.starts[criterion + 1]
+    used = np.zeros(rows.starts[row + 1] - rows.starts[row], np.bool_)
+    first = begin  # of the leaves that belong to no Or yet
+    last = -programs.codes[end - 1] - 1
+    last_and = end - 1 if last >= 0 and not last & 1 else end
+    n_groups = 0
+    for at in range(begin, last_and):
+        code = programs.codes[at]
+        if code >= 0:
+            if leaf_most[code] > 0 and on_missing[programs.leaf_literal[code]]:
+                return False  # what scores has no list
+            continue
+        n_parts, either = (-code - 1) >> 1, (-code - 1) & 1
+        if not either or n_parts > at - first:
+            return False
+        for alone in range(first, at - n_parts):
+            if not _uses(programs, alone, alone + 1, row, rows, clauses, used):
+                return False
+            n_groups += 1
+        if not _uses(programs, at - n_parts, at, row, rows, clauses, used):
+            return False
+        n_groups += 1
+        first = at + 1
+    for alone in range(first, last_and):
+        if not _uses(programs, alone, alone + 1, row, rows, clauses, used):
+            return False
+        n_groups += 1
+    return bool(used.all()) and (last_and < end or n_groups == 1)
+
+
+@kernel
+def _uses(
+    programs: Programs, begin: int, end: int, row: int, rows: Ragged, clauses: Ragged, used: Bools
+) -> bool:
+    """Whether some disjunction that is not yet used has just the leaves; it is used then."""
+    for j in range(len(used)):
+        clause = rows.items[rows.starts[row] + j]
+        n_items = clauses.starts[clause + 1] - clauses.starts[clause]
+        if used[j] or n_items != end - begin:
+            continue
+        same = True
+        for at in range(begin, end):
+            met = False
+            for place in range(clauses.starts[clause], clauses.starts[clause + 1]):
+                met |= clauses.items[place] == programs.leaf_literal[programs.codes[at]]
+            same &= met
+        if same:
+            used[j] = True
+            return True
+    return False

@@ -27,13 +27,14 @@ from remuda.index.choosing import (
 )
 from remuda.index.hits import none, only, side_by_side
 from remuda.index.owners import Owners, Owning
-from remuda.index.ranking import merits
+from remuda.index.ranking import cnf_item_bounds, item_bounds, merits
 from remuda.index.weighing import Weighed
 from remuda.jit import kernel
 from remuda.matchers.contract import (
     CnfMatcher,
     Hits,
     Matcher,
+    Ranked,
     cnf_matcher,
     conjunction_matcher,
     counting,
@@ -56,6 +57,7 @@ class Lazy:
     _encoder: Encoder | None = None
     _vocabulary: Vocabulary | None = None
     _ones: Floats | None = None
+    _attribute_of_dim: Ints | None = None
     reported: int = 0  # dimensions set aside that a warning has named
 
     @property
@@ -74,6 +76,15 @@ class Lazy:
         if self._encoder is None:  # two threads may both make one: they are the same
             self._encoder = Encoder(self.vocabulary)
         return self._encoder
+
+    @property
+    def attribute_of_dim(self) -> Ints:
+        """The number of each dimension's attribute."""
+        if self._attribute_of_dim is None:
+            known = self.vocabulary
+            found = [known.positions[one.attribute] for one in known.dimensions]
+            self._attribute_of_dim = frozen(np.array(found, np.int32))
+        return self._attribute_of_dim
 
     @property
     def ones(self) -> Floats:
@@ -142,7 +153,7 @@ class Segment:
         return cls(
             made,
             conjunctions or _built(made, words, matcher, ranks, sample),
-            cnf or cnf_matcher(matcher).build(made.cnf),
+            cnf or _built_cnf(made, matcher),
             words,
             frozen(made.conjunctions.dim_of_space()),
             home,
@@ -226,18 +237,33 @@ class Segment:
         """The best criteria of each event, best first; none that is below its bar."""
         if wanted.n == 0 or self.plan.n_criteria == 0:
             return none(len(events), scored=True)
-        choice = self._choice(wanted, weighed)
-        found = [self._best_of(self.matcher, 0, events, wanted, choice, weighed, bars)]
-        if self.plan.cnf.n_rows:
-            if not len(wanted.groups.starts):
-                bars = raised(bars, bars_of(found[0], wanted.priorities, wanted.n))
-            found.append(self._best_of(self.cnf, 1, events, wanted, choice, weighed, bars))
-        elif not len(wanted.groups.starts):
+        ranked = self._ranked(events, wanted, weighed, bars)
+        found = [Hits(one.starts, one.rows, one.candidates, one.scores) for one in ranked]
+        if len(found) == 1 and not len(wanted.groups.starts):
             return found[0]
         hits = side_by_side(found)
         rows, ranks = hits.rows, wanted.ranks[hits.rows]
         priorities = wanted.priorities[rows] if len(wanted.priorities) else wanted.priorities
         return best(hits, wanted.n, ranks, priorities, groups_of(wanted.groups, rows))
+
+    def looked_at(
+        self, events: EventBatch, wanted: Wanted, weighed: Weighed | None = None
+    ) -> tuple[int, int]:
+        """How many clauses and rows were looked at for the best, and how many the bounds left."""
+        ranked = self._ranked(events, wanted, weighed, None)
+        return sum(one.candidates for one in ranked), sum(one.pruned for one in ranked)
+
+    def _ranked(
+        self, events: EventBatch, wanted: Wanted, weighed: Weighed | None, bars: Bars | None
+    ) -> list[Ranked]:
+        """The best of each matcher; what the first one reaches is the bar for the other."""
+        choice = self._choice(wanted, weighed)
+        found = [self._best_of(self.matcher, 0, events, choice, weighed, bars)]
+        if self.plan.cnf.n_rows:
+            if not len(wanted.groups.starts):
+                bars = raised(bars, bars_of(found[0], wanted.priorities, wanted.n))
+            found.append(self._best_of(self.cnf, 1, events, choice, weighed, bars))
+        return found
 
     def _choice(self, wanted: Wanted, weighed: Weighed | None) -> Choice:
         plan, bounds = self.plan, self.plan.bounds
@@ -247,6 +273,7 @@ class Segment:
             wanted.ranks,
             self._owning.absolute_bounds(plan) if signed else bounds.criteria,
             bounds.plain,
+            not (len(plan.programs.value_weight) or self._owning.of(plan)[2]),
             wanted.priorities,
             wanted.alive,
             wanted.tagged,
@@ -266,11 +293,10 @@ class Segment:
         matcher: Matcher | CnfMatcher,
         kind: int,
         events: EventBatch,
-        wanted: Wanted,
         choice: Choice,
         weighed: Weighed | None,
         bars: Bars | None,
-    ) -> Hits:
+    ) -> Ranked:
         """The best of those that one of the matchers finds."""
         conjunctions, rows, _ = self._owning.of(self.plan)
         owners = rows if kind else conjunctions
@@ -286,11 +312,10 @@ class Segment:
             choice, events.spaces, len(self.words.ones), self._owning.longest(self.plan)
         )
         if ranking(matcher):
-            ranked = matcher.best(owned, choice, asked, room)
-            return Hits(ranked.starts, ranked.rows, ranked.candidates, ranked.scores)
+            return matcher.best(owned, choice, asked, room, self.words.attribute_of_dim)
         hits = matcher.match(events)
         starts, rows, scores = choose(hits.starts, hits.rows, owned, choice, asked, room)
-        return Hits(starts, rows, hits.candidates, scores)
+        return Ranked(starts, rows, scores, hits.candidates, 0, 0)
 
     def scores(self, events: EventBatch, found: Hits) -> Floats:
         """The score of each criterion that was found, in the order of `found.rows`."""
@@ -325,9 +350,17 @@ def _built(
     kind, options = conjunction_matcher(matcher), dict[str, Any]()
     if kind.features.takes_merits:
         options["merits"] = merits(made, ranks)
+    if kind.features.takes_bounds:
+        options["bounds"] = item_bounds(made)
     if kind.features.takes_sample and sample is not None:
         options["sample"] = sample(words.encoder)
     return kind.build(made.conjunctions, **options)
+
+
+def _built_cnf(made: Plan, matcher: str) -> CnfMatcher:
+    kind = cnf_matcher(matcher)
+    options = {"bounds": cnf_item_bounds(made)} if kind.features.takes_bounds else {}
+    return kind.build(made.cnf, **options)
 
 
 @kernel

@@ -34,8 +34,8 @@ class Hits(NamedTuple):
 class Ranked(NamedTuple):
     """The best rows of each event with their scores, best first, ties by row: a ragged array.
 
-    `candidates` is how many rows were looked at one by one. Because of upper bounds, `pruned` more
-    (of auto: chunks that were read) were not, and `pruned_partitions` (chunks) not even entered.
+    `candidates` is how many rows were looked at. Because of upper bounds, `pruned` more were not,
+    and `pruned_partitions` of the K-indexes, or chunks and clusters of auto, were not even entered.
     """
 
     starts: Longs
@@ -51,6 +51,19 @@ class Merits(NamedTuple):
 
     scores: Floats
     ranks: Ints
+
+
+class ItemBounds(NamedTuple):
+    """What each item of the clauses adds to a score at most, where it is met.
+
+    What a row scores is no more than the sum over those of its items that are met, or than `rows`
+    has for it, where it asks for nothing. With `by_attribute`, an item scores by the weight of its
+    own attribute, else perhaps by that of any.
+    """
+
+    items: Floats
+    rows: Floats
+    by_attribute: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +86,8 @@ class Features:
     """`build` takes `sample`, events like those to come. It may decide speed, never answers."""
     takes_merits: bool = False
     """`build` takes `merits`, what each clause scores at most."""
-    takes_weights: bool = False
-    """`build` takes `weights`, the most that each item of the clauses scores."""
+    takes_bounds: bool = False
+    """`build` takes `bounds`, what each item of the clauses adds to a score at most."""
     shares_out: bool = False
     """`match` takes `threads`; the answer is the same whatever their number."""
     ranks: bool = False
@@ -166,7 +179,9 @@ class RankingMatcher(Answering, Protocol):
     that others must pass. What a matcher leaves must be below it by the bounds it was built with.
     """
 
-    def best(self, owned: Owned, choice: Choice, asked: Asked, room: Room) -> Ranked:
+    def best(
+        self, owned: Owned, choice: Choice, asked: Asked, room: Room, attribute_of_dim: Ints
+    ) -> Ranked:
         """The best owners of each event that is asked about, as `kernels.best.choose` has them."""
         ...
 

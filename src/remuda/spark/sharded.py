@@ -64,6 +64,10 @@ def fanned_out(
     events: DataFrame, task: Task, split: Groups, schema: StructType, column: str, *, explode: bool
 ) -> DataFrame:
     """The events, each answered by every group."""
+    if task.question.by != "score" or task.question.per is not None:
+        raise RemudaError(
+            "the best by priority or of groups are those of a whole index: shards=None"
+        )
     sent = _sent(events, len(split))
     show = partial(laid_out, version=task.version, column=column, explode=explode)
     if explode and task.question.n is None:  # nothing has to come together

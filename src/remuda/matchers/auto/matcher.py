@@ -129,7 +129,14 @@ class Auto:
         """The clauses that one event satisfies, given its spaces, ascending."""
         return self._match_one(spaces).rows
 
-    def best(self, owned: Owned, choice: Choice, asked: Asked, room: Room) -> Ranked:
+    def best(
+        self,
+        owned: Owned,
+        choice: Choice,
+        asked: Asked,
+        room: Room,
+        attribute_of_dim: Ints,
+    ) -> Ranked:
         """The best owners of each event."""
         scratch = self._lend()
         starts, rows, scores, tally = find_best(

@@ -47,15 +47,15 @@ from remuda.matchers.kernels.best import (
     Choice,
     Owned,
     Room,
-    begin_event,
     clause_may_enter,
     consider,
-    end_event,
+    enter_event,
+    leave_event,
     most,
 )
 from remuda.matchers.kernels.bits import trailing_zeros
 
-N_VERIFIED, N_CHUNKS, N_CHUNKS_LEFT = range(3)  # what is tallied
+N_READ, N_PRUNED, N_LEFT = range(3)  # what is tallied: clauses, clauses, chunks or clusters
 _ANY = 255  # the last level there is
 _BITS = 64
 
@@ -83,7 +83,7 @@ def find_best(  # noqa: C901, PLR0912, PLR0915 - one loop, so that what consider
     asked: Asked,
     room: Room,
 ) -> tuple[Longs, Ints, Floats, Longs]:
-    """The best of each event; how many records were verified, chunks were read and left."""
+    """The best of each event; how many clauses were read and left, and in how many chunks."""
     arena, spaces, out = built.arena, asked.spaces, alone.out
     octets, quarters, halves = arena.view(np.uint8), arena.view(np.uint16), arena.view(np.uint32)
     n_events, tally = len(asked.starts) - 1, np.zeros(3, np.int64)
@@ -91,7 +91,7 @@ def find_best(  # noqa: C901, PLR0912, PLR0915 - one loop, so that what consider
     rows, scores, n_found = np.empty(1024, np.int32), np.empty(1024), np.int64(0)
     n_words = len(alone.held) if len(denials.clauses) else 0
     for event in range(n_events):
-        factor = begin_event(event, choice, asked, room)
+        factor = enter_event(event, choice, asked, room)
         begin, end = asked.starts[event], asked.starts[event + 1]
         n_visits, absent = _enter(spaces, begin, end, built, alone)
         listed = n_visits < 0
@@ -99,7 +99,7 @@ def find_best(  # noqa: C901, PLR0912, PLR0915 - one loop, so that what consider
         if listed:
             n_visits = 0
             n_listed, verified = find_listed(spaces, begin, end, built, listing)
-            tally[N_VERIFIED] += verified
+            tally[N_READ] += max(n_listed, verified)
         else:
             _sort(alone.visits, n_visits, arena)
         limit = _limit(event, factor, levels, choice, asked, room)
@@ -113,17 +113,17 @@ def find_best(  # noqa: C901, PLR0912, PLR0915 - one loop, so that what consider
                     v += 1
                 header = arena[at]
                 if np.int64(get(header, CHUNK_REST)) > limit:
+                    tally[N_PRUNED] += np.int64(left)
+                    tally[N_LEFT] += 1
                     left = ZERO
-                    tally[N_CHUNKS_LEFT] += 1
                     continue
                 if np.int64(get(header, CHUNK_LEVEL)) <= limit:
-                    tally[N_CHUNKS] += 1
+                    tally[N_READ] += np.int64(get(header, CHUNK_N))
                     n, n_queued = walk_chunk(
                         at, header, left, arena, octets, quarters, halves, absent, alone.state,
                         None, ZERO, ZERO, out, alone.queue,
                     )  # fmt: skip
                     in_order = n_queued == ZERO or get(header, CHUNK_KIND) == np.uint64(RECORDS)
-                    tally[N_VERIFIED] += np.int64(n_queued)
                     for q in range(n_queued):
                         record = alone.queue[q]
                         if record_holds(
@@ -133,20 +133,27 @@ def find_best(  # noqa: C901, PLR0912, PLR0915 - one loop, so that what consider
                             out[n] = get(arena[record], RECORD_CLAUSE)
                             n += ONE
                 else:
-                    tally[N_CHUNKS_LEFT] += 1
+                    tally[N_PRUNED] += np.int64(get(header, CHUNK_N))
+                    tally[N_LEFT] += 1
                 left -= get(header, CHUNK_N)
                 at += get(header, CHUNK_WORDS)
             if n == ZERO and n_listed:
                 for i in range(n_listed):
                     out[i] = listing.out[i]
                 n, n_listed, in_order = np.uint64(n_listed), np.int64(0), False
-            if n == ZERO and n_words and word < 0:
-                strike_all(spaces, begin, end, built.places, alone.held, denials)
-                word = 0
+            if n == ZERO and word < 0 and n_words:
+                word = n_words
+                if np.int64(levels.of_denials[0]) <= limit:
+                    strike_all(spaces, begin, end, built.places, alone.held, denials)
+                    word = 0
+                else:
+                    tally[N_PRUNED] += _BITS * n_words
             while n == ZERO and word >= 0 and word < n_words:
                 if np.int64(levels.of_denials[word]) > limit:
+                    tally[N_PRUNED] += _BITS * (n_words - word)
                     word = n_words
                     break
+                tally[N_READ] += _BITS
                 held = alone.held[word]
                 while held:
                     out[n] = denials.clauses[_BITS * word + np.int64(trailing_zeros(held))]
@@ -166,7 +173,7 @@ def find_best(  # noqa: C901, PLR0912, PLR0915 - one loop, so that what consider
                 limit = _limit(event, factor, levels, choice, asked, room)
         if not listed:
             _leave(spaces, begin, end, built, alone)
-        rows, scores, n_found = end_event(event, choice, asked, room, rows, scores, n_found)
+        rows, scores, n_found = leave_event(event, choice, asked, room, rows, scores, n_found)
         starts[event + 1] = n_found
     return starts, rows[:n_found].copy(), scores[:n_found].copy(), tally
 

@@ -38,6 +38,7 @@ class Choice(NamedTuple):
     ranks: Ints  # of equal scores, the lower rank comes first
     bounds: Floats  # of criteria; empty where all weights are 1
     plain: bool  # a bound is the score
+    static: bool  # that of a conjunction is
     priorities: Floats  # which come before scores; empty where they do not count
     alive: Bools  # empty: all are there
     tagged: Bools  # empty: all have the tags
@@ -105,7 +106,7 @@ def room_for(choice: Choice, spaces: Ints, n_attributes: int, longest: int) -> R
 
 
 @bare
-def begin_event(event: int, choice: Choice, asked: Asked, room: Room) -> float:
+def enter_event(event: int, choice: Choice, asked: Asked, room: Room) -> float:
     """Lay the event out with its weights; the factor of its bounds, below zero without weights."""
     lay_out(room.event, asked.starts[event], asked.starts[event + 1], choice.dim_of_space)
     if len(asked.weight_starts) == 0:
@@ -147,6 +148,18 @@ def clause_may_enter(
 
 
 @bare
+def bar_of(event: int, choice: Choice, asked: Asked, room: Room) -> float:
+    """What a clause must be able to score to be of use; minus infinity without bounds."""
+    bar = -np.inf
+    if choice.by_clauses:
+        if len(asked.bars):
+            bar = asked.bars[event]
+        if room.n_kept[0] == len(room.scores):
+            bar = max(bar, room.scores[0])
+    return bar
+
+
+@bare
 def _consider_one(
     criterion: int, event: int, factor: float, choice: Choice, asked: Asked, room: Room
 ) -> None:
@@ -166,7 +179,7 @@ def _consider_one(
     room.scored[room.counts[N_SCORED]] = criterion
     room.counts[N_SCORED] += 1
     points = known
-    if not choice.plain or factor >= 0:
+    if factor >= 0 or not (choice.plain or (choice.static and _is_flat(criterion, choice))):
         points = score(
             criterion, choice.programs, room.attribute_weights, room.stack, choice.predicates,
             room.event,
@@ -192,6 +205,14 @@ def _admitted(criterion: int, choice: Choice) -> bool:
     if len(choice.terms) == 0:
         return True
     return bool(choice.terms[criterion, 0] <= choice.moment < choice.terms[criterion, 1])
+
+
+@bare
+def _is_flat(criterion: int, choice: Choice) -> bool:
+    """Whether a criterion is a conjunction of leaves, or one leaf."""
+    begin, end = choice.programs.starts[criterion], choice.programs.starts[criterion + 1]
+    code = choice.programs.codes[end - 1]
+    return bool(code >= 0 or -code - 1 == 2 * (end - begin - 1))
 
 
 @bare
@@ -329,7 +350,7 @@ def _put(at: int, priority: float, points: float, rank: int, row: int, room: Roo
 
 
 @kernel
-def end_event(
+def leave_event(
     event: int, choice: Choice, asked: Asked, room: Room, rows: Ints, scores: Floats, n: int
 ) -> tuple[Ints, Floats, int]:
     """Write what is kept behind the n rows, best first unless there are groups; clean up."""
@@ -376,12 +397,12 @@ def choose(
     starts = np.zeros(len(hit_starts), np.int64)
     rows, scores, n = np.empty(1024, np.int32), np.empty(1024), np.int64(0)
     for event in range(len(hit_starts) - 1):
-        factor = begin_event(event, choice, asked, room)
+        factor = enter_event(event, choice, asked, room)
         for i in range(hit_starts[event], hit_starts[event + 1]):
             if clause_may_enter(hits[i], event, factor, owned, choice, asked, room):
                 consider(hits[i], event, factor, owned, choice, asked, room)
             else:
                 room.counts[N_LEFT] += 1
-        rows, scores, n = end_event(event, choice, asked, room, rows, scores, n)
+        rows, scores, n = leave_event(event, choice, asked, room, rows, scores, n)
         starts[event + 1] = n
     return starts, rows[:n].copy(), scores[:n].copy()
