@@ -5,9 +5,14 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
-from remuda.index.index import Index
+from remuda.errors import InvalidCriterion
+from remuda.index.index import Index, load
+from remuda.index.question import Question
+from remuda.index.segment import Segment
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
 from remuda.matchers.contract import NAMES
@@ -166,3 +171,166 @@ def test_drawn_questions(matcher: str) -> None:
         rng = random.Random(f"{SEED} {matcher} {turn}")
         index, criteria = draw_index(rng, matcher)
         ask(rng, index, criteria, _QUESTIONS // (8 if len(criteria) > 100 else 1))
+
+
+@pytest.fixture
+def many() -> list[Criterion]:
+    rng = np.random.default_rng(5)
+    return [
+        Criterion(
+            f"c{i:04}",
+            attr("a").eq(int(rng.integers(0, 3))).weight(float(rng.random()))
+            & (attr("b") >= i).weight(float(rng.random())),
+        )
+        for i in range(3000)
+    ]
+
+
+@pytest.mark.parametrize("matcher", ["auto", "kindex"])
+@pytest.mark.parametrize("weights", [None, {"a": 0.5}, {"b": {9000: 0.9}}])
+def test_most_are_never_looked_at_where_weights_tell_them_apart(
+    many, matcher, weights, tmp_path
+) -> None:
+    built = Index.build(many, matcher=matcher)
+    built.save(tmp_path)
+    visit = {"a": 1, "b": 9000}
+    scores = sorted(
+        (-one.score(visit, weights=weights), one.id) for one in many if one.holds(visit)
+    )
+    assert len(scores) > 500
+    for index in (built, load(tmp_path)):
+        assert [(-one.score, one.id) for one in index.top(visit, 5, weights=weights)] == scores[:5]
+        (part,) = index.parts
+        question = Question.of(NOW, None, 5, weights)
+        events = part.segment.encoder.encode([visit], NOW)
+        looked, left = part.segment.looked_at(events, part.wanted(question))
+        assert left > looked, "bounds leave the more"
+
+
+WEIGHTED_VALUES = {
+    "of an attribute": ({"a": 1}, {"a": 3}, 6.0),
+    "of a value": ({"a": 1}, {"a": {1: 3}}, 6.0),
+    "of another value": ({"a": 1}, {"a": {2: 3}}, 2.0),
+    "of a list, the largest product": ({"a": [1, 2]}, {"a": {1: 3, 2: 0.5}}, 6.0),
+    "of a list, where the heavier value is not the one that counts": (
+        {"a": [1, 2]}, {"a": {1: 0.1, 2: 5}}, 5.0,
+    ),
+    "of a list with a value that does not match": ({"a": [1, 7]}, {"a": {7: 9}}, 2.0),
+    "below zero": ({"a": [1, 2]}, {"a": {1: -1, 2: -5}}, -2.0),
+    "the raw value": ({"a": 1.0}, {"a": {1: 3}}, 6.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("matcher", NAMES)
+@pytest.mark.parametrize("name", WEIGHTED_VALUES)
+def test_weights_of_values(matcher: str, name: str) -> None:
+    event, weights, score = WEIGHTED_VALUES[name]
+    criterion = Criterion("c", attr("a").isin(1, 2).weight({1: 2.0, 2: 1.0}))
+    assert criterion.score(event, weights=weights) == score
+    index = Index.build([criterion, Criterion("other", attr("b").eq(1))], matcher=matcher)
+    assert [one.score for one in index.top(event, 3, weights=weights)] == [score]
+
+
+COLUMNS = {
+    "maps": pa.array([[("a", 3.0)], None, [("a", 0.0)]], pa.map_(pa.string(), pa.float64())),
+    "structs": pa.array(
+        [{"a": 3.0, "b": None}, None, {"a": 0.0, "b": 7.0}],
+        pa.struct([("a", pa.float64()), ("b", pa.float64())]),
+    ),
+    "maps of values": pa.array(
+        [[("a", [("x", 3.0)])], None, [("a", [("x", 0.0)])]],
+        pa.map_(pa.string(), pa.map_(pa.string(), pa.float64())),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_weights_of_each_event_in_a_column(name: str) -> None:
+    index = Index.build([Criterion("c", attr("a").eq("x").weight(2.0))])
+    table = pa.table({"a": ["x", "x", "x"], "w": COLUMNS[name]})
+    found = index.top_many(table, 1, weights="w")
+    assert [found.best(i)[0].score for i in range(3)] == [6.0, 2.0, 0.0]
+    rows = index.top_many(table.to_pylist(maps_as_pydicts="strict"), 1, weights="w")
+    assert [rows.best(i)[0].score for i in range(3)] == [6.0, 2.0, 0.0]
+
+
+REFUSED = {
+    "a number": (3, TypeError, "by attribute"),
+    "text for a number": ({"a": "3"}, InvalidCriterion, "finite number"),
+    "too few": ([{"a": 1.0}], ValueError, "weights for 1 events"),
+    "no column": ("w", ValueError, "no column 'w'"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_weights_that_are_none(name: str) -> None:
+    weights, kind, says = REFUSED[name]
+    index = Index.build([Criterion("c", attr("a").eq(1))])
+    with pytest.raises(kind, match=says):
+        index.top_many(pa.table({"a": [1, 2]}), 1, weights=weights)
+
+
+def test_who_is_best_by_what() -> None:
+    a = attr("a").eq(1)
+    index = Index.build(
+        [
+            Criterion("dear", a.weight(5.0), tags=frozenset({"by:x", "by:y"})),
+            Criterion("first", a.weight(1.0), priority=2, tags=frozenset({"by:x"})),
+            Criterion("last", a.weight(4.0), priority=-1),
+            Criterion("plain", a.weight(3.0)),
+        ]
+    )
+    assert [one.id for one in index.top({"a": 1}, 2)] == ["dear", "last"]
+    assert [one.id for one in index.top({"a": 1}, 2, by="priority")] == ["first", "dear"]
+    assert [one.id for one in index.top({"a": 1}, 1, per="by")] == ["dear", "last"]
+    assert [one.id for one in index.top({"a": 1}, 1, by="priority", per="by")] == [
+        *("first", "dear", "plain"),
+    ]
+    with pytest.raises(ValueError, match="by score or by priority"):
+        index.top({"a": 1}, 1, by="age")  # type: ignore[arg-type]
+
+
+def test_priorities_survive_writing_and_merging(tmp_path) -> None:
+    a = attr("a").eq(1)
+    index = Index.build([Criterion("b", a), Criterion("a", a, priority=0.5)])
+    index.add(Criterion("c", a, priority=7))
+    index.merge()
+    index.save(tmp_path)
+    for one in (index, load(tmp_path)):
+        assert [found.id for found in one.top({"a": 1}, 9, by="priority")] == ["c", "a", "b"]
+    assert index["c"].to_json()["priority"] == 7
+    assert Criterion.from_json(index["a"].document()) == index["a"]
+
+
+BOUNDS = {
+    "a conjunction is its sum": (attr("a").eq(1).weight(2) & attr("b").eq(1).weight(3), 5.0),
+    "a denial scores nothing": (attr("a").eq(1).weight(2) & ~attr("b").eq(1).weight(3), 2.0),
+    "the largest of an Or": (attr("a").eq(1).weight(2) | attr("b").eq(1).weight(3), 3.0),
+    "below zero": (attr("a").eq(1).weight(-2) & attr("b").eq(1).weight(3), 1.0),
+    "the largest value": (attr("a").isin(1, 2).weight({1: 5.0}), 5.0),
+    "its own where a value has none": (attr("a").isin(1, 2).weight({1: 0.5}), 1.0),
+    "not its own where all have one": (attr("a").isin(1, 2).weight({1: 0.5, 2: 0.2}), 0.5),
+    "sums of the largest": (
+        And(Or(attr("a").eq(1).weight(2), attr("b").eq(1)), attr("c").eq(1).weight(0.5)), 2.5,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_bounds(name: str) -> None:
+    expression, most = BOUNDS[name]
+    plan = Segment.build([expression], matcher="scan").plan
+    assert plan.bounds.criteria.tolist() == [most]
+    assert max(plan.bounds.clauses.tolist() + plan.bounds.rows.tolist()) == most
+
+
+def test_nothing_is_kept_where_nothing_has_a_weight() -> None:
+    plain = [attr("a").eq(1), attr("a").eq(1) | ~attr("b").eq(2)]
+    plan = Segment.build(plain, matcher="auto").plan
+    assert sum(bounds.nbytes for bounds in plan.bounds[:3]) == 0
+
+
+def test_a_clause_is_bounded_by_what_is_met_with_it() -> None:
+    either = attr("a").eq(1).weight(2) | attr("b").eq(1).weight(3)
+    plan = Segment.build([either], matcher="auto").plan
+    assert sorted(plan.bounds.clauses.tolist()) == [2, 3]
