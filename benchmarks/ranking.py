@@ -123,7 +123,7 @@ def _weighed(segment: Segment, workload: Workload, events: list[Any]) -> Weighed
     if workload.events.weights is None:
         return None
     each = [workload.event_weights(i) for i in range(len(events))]
-    positions = segment.words.vocabulary.positions
+    positions = segment.words.vocabulary.weighed
     return Weighing(Portion(events), each).numbers(positions, absolute=False)
 
 

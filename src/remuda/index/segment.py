@@ -82,7 +82,7 @@ class Lazy:
         """The number of each dimension's attribute."""
         if self._attribute_of_dim is None:
             known = self.vocabulary
-            found = [known.positions[one.attribute] for one in known.dimensions]
+            found = [known.weighed[one.attribute] for one in known.dimensions]
             self._attribute_of_dim = frozen(np.array(found, np.int32))
         return self._attribute_of_dim
 
@@ -90,7 +90,7 @@ class Lazy:
     def ones(self) -> Floats:
         """A weight of 1 for each attribute."""
         if self._ones is None:
-            self._ones = frozen(np.ones(len(self.vocabulary.attributes), np.float64))
+            self._ones = frozen(np.ones(len(self.vocabulary.weighed), np.float64))
         return self._ones
 
 

@@ -103,7 +103,7 @@ class Part:
         events = portion.encode(self.segment.encoder, question.now)
         wanted, weighed = self.wanted(question), None
         if weighing is not None:
-            positions = self.segment.words.vocabulary.positions
+            positions = self.segment.words.vocabulary.weighed
             weighed = weighing.numbers(positions, absolute=self.segment.plan.bounds.negative)
         hits = self.segment.best(events, wanted, weighed, bars)
         if weighed is None or not weighed.odd or weighing is None:

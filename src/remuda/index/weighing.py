@@ -56,7 +56,7 @@ class Weighing:
         """The weights of event i, as they were given."""
         return self.given[0 if self.same else i]
 
-    def numbers(self, positions: Mapping[Attribute, int], *, absolute: bool) -> Weighed:
+    def numbers(self, positions: Mapping[Attribute | None, int], *, absolute: bool) -> Weighed:
         """The weights by the numbers of attributes; the factors perhaps without their signs."""
         n = len(self._portion)
         if self.same and not any(isinstance(one, Mapping) for one in self._parsed[0].values()):
