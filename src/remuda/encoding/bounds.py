@@ -29,9 +29,10 @@ class Bounds(NamedTuple):
     rows: Floats  # the same of the rows of a CNF
     plain: bool  # every criterion scores its bound, whatever the event
     negative: bool  # some weight is below zero
+    written: bool  # whoever meets a clause has scored its bound, for clauses are as written
 
 
-NO_BOUNDS = Bounds(np.empty(0), np.empty(0), np.empty(0), False, False)
+NO_BOUNDS = frozen(Bounds(np.empty(0), np.empty(0), np.empty(0), False, False, False))
 
 
 class OfOwners(NamedTuple):
@@ -63,6 +64,7 @@ def bounds_of(
         frozen(largest(cnf_owners, criteria[cnf_owners.items])),
         plain,
         negative,
+        bool(merits.exact and merits.noted.all() and not len(programs.value_weight)),
     )
 
 

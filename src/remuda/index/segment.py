@@ -274,6 +274,7 @@ class Segment:
             self._owning.absolute_bounds(plan) if signed else bounds.criteria,
             bounds.plain,
             not (len(plan.programs.value_weight) or self._owning.of(plan)[2]),
+            bounds.written,
             wanted.priorities,
             wanted.alive,
             wanted.tagged,

@@ -457,21 +457,27 @@ class Names(Sequence[str]):
 
     def groups(self, positions: Ints, question: Question) -> Ragged:
         """The groups of the criteria at the positions, whatever part they are in."""
-        known: dict[str | None, int] = {}
-        rows: list[list[int]] = []
         if question.per is None:
             return NO_GROUPS
+        known: dict[str | None, int] = {}
+        names = self.group_names(positions, question)
+        return ragged([[known.setdefault(one, len(known)) for one in row] for row in names])
+
+    def group_names(self, positions: Ints, question: Question) -> list[list[str | None]]:
+        """The names of those groups; none where the question asks for none."""
+        if question.per is None:
+            return [[] for _ in positions]
+        found = []
         numbers = np.searchsorted(self.starts, positions, side="right") - 1
         for number, position in zip(numbers.tolist(), positions.tolist(), strict=True):
             place = position - int(self.starts[number])
             if number == len(self.state.parts):
-                names = question.groups(self.state.tail.late[place].criterion.tags)
+                found.append(question.groups(self.state.tail.late[place].criterion.tags))
             else:
                 roster = self.state.parts[number].roster
                 groups = roster.tags.groups(question.per, len(roster))
-                names = [groups.names[one] for one in groups.of_places.row(place).tolist()]
-            rows.append([known.setdefault(name, len(known)) for name in names])
-        return ragged(rows)
+                found.append([groups.names[one] for one in groups.of_places.row(place).tolist()])
+        return found
 
     def ranks(self, positions: Ints) -> Longs:
         """The places of the ids at the positions among themselves, by code point."""

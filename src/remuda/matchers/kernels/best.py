@@ -39,6 +39,7 @@ class Choice(NamedTuple):
     bounds: Floats  # of criteria; empty where all weights are 1
     plain: bool  # a bound is the score
     static: bool  # that of a conjunction is
+    written: bool  # that of a clause is, where it is its owner's
     priorities: Floats  # which come before scores; empty where they do not count
     alive: Bools  # empty: all are there
     tagged: Bools  # empty: all have the tags
@@ -128,10 +129,16 @@ def consider(
 ) -> None:
     """Keep those owners of a clause that holds which are among the best so far."""
     sole = owned.sole[clause]
-    begin, end = owned.owners.starts[clause], owned.owners.starts[clause + 1]
-    for i in range(begin, begin + 1 if sole >= 0 else end):
+    begin, end = np.int64(0), np.int64(1)
+    if sole < 0:
+        begin, end = owned.owners.starts[clause], owned.owners.starts[clause + 1]
+    reached = -np.inf
+    if choice.written and end - begin == 1 and len(owned.bounds):
+        reached = owned.bounds[clause]
+    for i in range(begin, end):
         owner = sole if sole >= 0 else owned.owners.items[i]
-        _consider_one(owner if owner >= 0 else ~owner, event, factor, choice, asked, room)
+        criterion = owner if owner >= 0 else ~owner
+        _consider_one(criterion, reached, event, factor, choice, asked, room)
 
 
 @bare
@@ -161,8 +168,15 @@ def bar_of(event: int, choice: Choice, asked: Asked, room: Room) -> float:
 
 @bare
 def _consider_one(
-    criterion: int, event: int, factor: float, choice: Choice, asked: Asked, room: Room
+    criterion: int,
+    reached: float,
+    event: int,
+    factor: float,
+    choice: Choice,
+    asked: Asked,
+    room: Room,
 ) -> None:
+    """Keep a criterion that scores `reached` or more, if it is among the best so far."""
     place, bit = criterion >> 6, _ONE << np.uint64(criterion & 63)
     if room.seen[place] & bit or not _admitted(criterion, choice):
         return
@@ -179,7 +193,8 @@ def _consider_one(
     room.scored[room.counts[N_SCORED]] = criterion
     room.counts[N_SCORED] += 1
     points = known
-    if factor >= 0 or not (choice.plain or (choice.static and _is_flat(criterion, choice))):
+    known_by_now = choice.plain or reached >= known
+    if factor >= 0 or not (known_by_now or (choice.static and _is_flat(criterion, choice))):
         points = score(
             criterion, choice.programs, room.attribute_weights, room.stack, choice.predicates,
             room.event,
