@@ -186,12 +186,9 @@ def many() -> list[Criterion]:
     ]
 
 
-@pytest.mark.parametrize("matcher", ["auto", "kindex"])
 @pytest.mark.parametrize("weights", [None, {"a": 0.5}, {"b": {9000: 0.9}}])
-def test_most_are_never_looked_at_where_weights_tell_them_apart(
-    many, matcher, weights, tmp_path
-) -> None:
-    built = Index.build(many, matcher=matcher)
+def test_most_are_never_looked_at_where_weights_tell_them_apart(many, weights, tmp_path) -> None:
+    built = Index.build(many)
     built.save(tmp_path)
     visit = {"a": 1, "b": 9000}
     scores = sorted(
@@ -204,7 +201,7 @@ def test_most_are_never_looked_at_where_weights_tell_them_apart(
         question = Question.of(NOW, None, 5, weights)
         events = part.segment.encoder.encode([visit], NOW)
         looked, left = part.segment.looked_at(events, part.wanted(question))
-        assert left > looked, "bounds leave the more"
+        assert left > 2 * looked
 
 
 WEIGHTED_VALUES = {

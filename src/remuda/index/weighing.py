@@ -99,7 +99,7 @@ def _ragged(rows: Sequence[Sequence[tuple[int | None, Any]]], n: int, absolute: 
 def _column(rows: Any, name: str) -> list[Weights]:
     """The weights in a column of maps or structs, or in a field of each object."""
     if isinstance(rows, list):
-        return [row.get(name) if isinstance(row, Mapping) else None for row in rows]
+        return [_mapping(row.get(name)) if isinstance(row, Mapping) else None for row in rows]
     if name not in rows.schema.names:
         raise ValueError(f"there is no column {name!r} with weights")
     return [_mapping(value) for value in rows.column(name).to_pylist()]

@@ -197,6 +197,8 @@ def _write_clusters(
         best_first(entries[begin : begin + n_plain], material.standing)
         at = _write_plain(arena, at, entries, begin, begin + n_plain, material, tally)
         begin += n_plain
+        # what is sorted by likeness from here on keeps this order among equals
+        best_first(entries[begin:end], material.standing)
         n_stops, n_shared = bring_together(entries, begin, end, material, counters, stops)
         for r in range(n_stops):
             stop, share = stops[r], r < n_shared
