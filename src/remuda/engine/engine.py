@@ -44,12 +44,13 @@ from remuda.index.forking import in_child
 from remuda.index.index import Index
 from remuda.index.matches import Match, Matches
 from remuda.index.nearest import Near
-from remuda.index.question import Now, Question, Tags, Weights
+from remuda.index.question import By, Now, Question, Tags
 from remuda.index.trial import try_out
 from remuda.language import json_form
 from remuda.language.criterion import Criterion
 from remuda.model.explanations import Explanation
 from remuda.model.values import is_text
+from remuda.model.weights import Weights
 from remuda.proof.ratifying import Ratification, ratify
 from remuda.proof.similarity import Similarity, similarity
 
@@ -177,11 +178,14 @@ class Engine:
         n: int,
         *,
         weights: Weights = None,
+        by: By = "score",
+        per: str | None = None,
         tags: Tags = None,
         now: Now = None,
     ) -> list[Match]:
-        """The n best by score, ties by id in code-point order."""
-        return self._slot(name).index.top(event, n, weights=weights, tags=tags, now=now)
+        """The n best by score or priority, perhaps of each group, as `Index.top` has them."""
+        how: dict[str, Any] = {"weights": weights, "by": by, "per": per, "tags": tags, "now": now}
+        return self._slot(name).index.top(event, n, **how)
 
     def nearest(
         self, name: str, event: Any, n: int, *, tags: Tags = None, now: Now = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -26,18 +26,20 @@ from remuda.encoding.vocabulary import Dimension, View
 from remuda.errors import CriterionNotFound, DuplicateCriterion, StorageError
 from remuda.index import storage
 from remuda.index.answers import Answer
+from remuda.index.choosing import NO_FLOATS, Bars, bars_of, best, raised
 from remuda.index.files import local
 from remuda.index.forking import in_child
-from remuda.index.hits import best, joined, none, side_by_side
+from remuda.index.hits import joined, none, side_by_side
 from remuda.index.matches import Match, Matches
 from remuda.index.merged_parts import merged, worth_merging
 from remuda.index.nearest import Near, shortfall
 from remuda.index.portions import Size, in_order, n_threads
-from remuda.index.question import Now, Question, Tags, Weights, counted
+from remuda.index.question import By, EventWeights, Now, Question, Tags, counted
 from remuda.index.roster import Column, Roster
 from remuda.index.segment import Segment
 from remuda.index.state import Ids, Late, Names, Part, State, Tail
 from remuda.index.trial import try_out
+from remuda.index.weighing import Weighing
 from remuda.language.criterion import Criterion
 from remuda.language.json_form import read_event
 from remuda.matchers.contract import NAMES, Hits
@@ -46,6 +48,7 @@ from remuda.model.conditions import OF_LACK
 from remuda.model.explanations import Explanation
 from remuda.model.expressions import Expression, Predicate, clock, fold
 from remuda.model.terms import facts_of
+from remuda.model.weights import Weights
 
 T = TypeVar("T")
 
@@ -227,23 +230,47 @@ class Index:
         return self._all(events, Question.of(now, tags), threads)
 
     def top(
-        self, event: Any, n: int, *, weights: Weights = None, tags: Tags = None, now: Now = None
+        self,
+        event: Any,
+        n: int,
+        *,
+        weights: Weights = None,
+        by: By = "score",
+        per: str | None = None,
+        tags: Tags = None,
+        now: Now = None,
     ) -> list[Match]:
-        """The n best by score, ties by id in code-point order."""
-        return self.top_many([event], n, weights=weights, tags=tags, now=now).best(0)
+        """The n best by score, ties by id in code-point order.
+
+        `weights` are the event's: by attribute, or by value of one (`{"state": {"CA": 0.9}}`).
+        `by="priority"` puts a criterion's priority before its score; with `per="advertiser"` they
+        are the n best of each group, the tag `advertiser:acme` being that of the group acme.
+        """
+        if weights is not None and not isinstance(weights, Mapping):
+            raise TypeError(
+                f"an event's weights are by attribute, such as {{'age': 2}}: {weights!r}"
+            )
+        question = Question.of(now, tags, counted(n), weights, by, per)
+        return self._all([event], question, 1).best(0)
 
     def top_many(
         self,
         events: Any,
         n: int,
         *,
-        weights: Weights = None,
+        weights: EventWeights = None,
+        by: By = "score",
+        per: str | None = None,
         tags: Tags = None,
         now: Now = None,
         threads: int | None = None,
     ) -> Matches:
-        """The n best of each event; events and threads are those of `match_many`."""
-        return self._all(events, Question.of(now, tags, counted(n), weights), threads)
+        """The n best of each event; events and threads are those of `match_many`.
+
+        `weights` may also be a list, one for each event, or the name of a column of maps or
+        structs (of objects: of a field); `by` and `per` are those of `top`.
+        """
+        return self._all(events, Question.of(now, tags, counted(n), weights, by, per), threads)
 
     def count_many(
         self, events: Any, *, tags: Tags = None, now: Now = None, threads: int | None = None
@@ -306,12 +333,9 @@ class Index:
             parts = self._answering(state, portion)
             if not parts:
                 return none(len(portion), scored=question.n is not None)
-            found = [part.hits(portion, question) for part in parts]
-            hits = side_by_side(found, names.starts)
-            if question.n is None or (len(state.parts) == 1 and not state.tail):
-                return hits
-            assert hits.scores is not None
-            return best(hits, hits.scores, question.n, names.ranks(hits.rows))
+            if question.n is None:
+                return side_by_side([part.hits(portion, question) for part in parts], names.starts)
+            return _best(parts, portion, question, names)
 
         return find
 
@@ -472,10 +496,12 @@ class Index:
 
     def _part(self, criteria: Sequence[Criterion], orders: Longs, sample: Any = None) -> Part:
         expressions = [criterion.expression for criterion in criteria]
+        roster = Roster.of(criteria, orders)
         segment = Segment.build(
-            expressions, matcher=self.matcher, scalars=self.scalars, sample=_sampled(sample)
-        )
-        return Part(segment, Roster.of(criteria, orders))
+            expressions, matcher=self.matcher, scalars=self.scalars, sample=_sampled(sample),
+            ranks=lambda: roster.ranks,
+        )  # fmt: skip
+        return Part(segment, roster)
 
     def _parts(self, state: State) -> tuple[Part, ...]:
         """The parts, and the tail as one more."""
@@ -511,6 +537,28 @@ def load(
     index._state = state
     index._published = Published(home, found.name, state)
     return index
+
+
+def _best(parts: Sequence[Part | Tail], portion: Portion, question: Question, names: Names) -> Hits:
+    """The best of all parts; what one has reached is the bar for the next."""
+    n, weighing = question.n or 0, Weighing.of(portion, question)
+    bars: Bars | None = None
+    found: list[Hits] = []
+    for part in parts:
+        hits = part.best(portion, question, weighing, bars)
+        found.append(hits)
+        if question.per is None and isinstance(part, Part) and n and len(parts) > 1:
+            by_priority = question.by == "priority"
+            priorities = part.roster.priorities if by_priority else NO_FLOATS
+            bars = raised(bars, bars_of(hits, priorities, n))
+    hits = side_by_side(found, names.starts)
+    ranks = (
+        parts[0].roster.ranks[hits.rows]
+        if len(parts) == 1 and isinstance(parts[0], Part)
+        else names.ranks(hits.rows)
+    )
+    priorities = names.priorities(hits.rows) if question.by == "priority" else NO_FLOATS
+    return best(hits, n, ranks, priorities, names.groups(hits.rows, question))
 
 
 def _portioned(

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from remuda.arrays import Bools, Ints, Longs, frozen
+from remuda.arrays import Bools, Floats, Ints, Longs, frozen
 from remuda.encoding.checks import check, check_plan, check_starts, check_within
 from remuda.encoding.plan import Plan, no_collection
 from remuda.encoding.storing import read_vocabulary, write_vocabulary
@@ -46,7 +46,7 @@ from remuda.model.expressions import And, Expression, Or
 _CURRENT = "CURRENT"
 _PATIENCE = 30.0  # seconds that a writer waits for another one
 _NAMED = re.compile(rb"(v\d{6,})\n")  # of CURRENT; all of it, before it had a checksum
-_LAYOUTS = {"plan": 1, "roster": 1, "words": 3}  # a change of what their numbers mean is another
+_LAYOUTS = {"plan": 2, "roster": 2, "words": 3}  # a change of what their numbers mean is another
 _ANY, _NEVER = And(), Or()
 _log = logging.getLogger("remuda.index")
 
@@ -60,6 +60,7 @@ class _Places(NamedTuple):
     terms: Longs
     tag_starts: Longs
     tag_places: Ints
+    priorities: Floats
 
 
 class Entry(NamedTuple):
@@ -219,8 +220,9 @@ def write_segment(part: Part, matcher: str, path: Path) -> str:
     name = f"s-{uuid.uuid4().hex[:16]}"
     segment, roster, tags = part.segment, part.roster, part.roster.tags
     places = _Places(
-        roster.orders, roster.ranks, roster.slots, roster.terms, tags.starts, tags.places
-    )
+        roster.orders, roster.ranks, roster.slots, roster.terms, tags.starts, tags.places,
+        roster.priorities,
+    )  # fmt: skip
     with new_directory(segments / name) as writing:
         headers = {
             "plan": _packed(writing, "plan", segment.plan, _LAYOUTS["plan"]),
@@ -267,12 +269,19 @@ def part_of(
             yield criterion.expression
 
     with no_collection():
+        rosters: list[Roster] = []
+
+        def ranks() -> Ints:  # of all, once they are read
+            rosters.append(Roster.of(known, orders))
+            return rosters[0].ranks
+
         segment = Segment.build(
-            expressions(), matcher=matcher, scalars=frozenset(map(Attribute.parse, scalars))
-        )
-        roster = Roster.of(known, orders)
+            expressions(), matcher=matcher, ranks=ranks,
+            scalars=frozenset(map(Attribute.parse, scalars)),
+        )  # fmt: skip
     packed = packed_documents(pa.array(kept, pa.large_binary()))
-    return Part(segment, replace(roster, criteria=StoredCriteria(memoryview(packed), len(kept))))
+    stored = StoredCriteria(memoryview(packed), len(kept))
+    return Part(segment, replace(rosters[0], criteria=stored))
 
 
 def _load_segment(home: Path, facts: Mapping[str, Any], verify: bool) -> Part:
@@ -284,7 +293,8 @@ def _load_segment(home: Path, facts: Mapping[str, Any], verify: bool) -> Part:
             and fits(_Places, _LAYOUTS["roster"], headers["roster"])
             and headers.get("words") == {"layout": _LAYOUTS["words"]}
         ):
-            return Part(_stored_segment(reading, facts["matcher"]), _stored_roster(reading))
+            roster = _stored_roster(reading)
+            return Part(_stored_segment(reading, facts["matcher"], roster.ranks), roster)
         _log.warning(
             "%s has another layout than this remuda: its criteria are planned anew, "
             "in memory until the index is saved",
@@ -319,7 +329,7 @@ def _read_or_never(document: bytes) -> Criterion:
         return found
 
 
-def _stored_segment(reading: Reading, matcher: str) -> Segment:
+def _stored_segment(reading: Reading, matcher: str, ranks: Ints) -> Segment:
     headers = reading.facts["headers"]
     file = reading.path / "words.json"
     words = reading.map("words.json")
@@ -338,7 +348,8 @@ def _stored_segment(reading: Reading, matcher: str) -> Segment:
         _stored_matcher(reading, "matcher", conjunction_matcher(matcher), plan),
         _stored_matcher(reading, "cnf", cnf_matcher(matcher), plan),
     )
-    return Segment.over(plan, Lazy(vocabulary), matcher, stored, str(reading.path.resolve()))
+    home = str(reading.path.resolve())
+    return Segment.over(plan, Lazy(vocabulary), matcher, ranks, stored, home)
 
 
 def _stored_matcher(reading: Reading, what: str, kind: Any, plan: Plan) -> Any:
@@ -375,14 +386,16 @@ def _stored_roster(reading: Reading) -> Roster:
         criteria = StoredCriteria(reading.map(file), n, reading.path / file)
     tags = Tags(names, places.tag_starts, places.tag_places)
     return Roster(
-        StoredIds(ids), criteria, places.orders, places.ranks, places.slots, tags, places.terms
-    )
+        StoredIds(ids), criteria, places.orders, places.ranks, places.slots, tags, places.terms,
+        places.priorities,
+    )  # fmt: skip
 
 
 def _check_places(places: _Places, n: int, n_tags: int) -> None:
     check(places.orders.shape == (n,), "orders")
     check(places.ranks.shape == (n,), "ranks")
     check(places.terms.shape in ((n, 2), (0, 2)), "terms")
+    check(places.priorities.shape in ((n,), (0,)), "priorities")
     size = len(places.slots)
     check_within(places.slots, -1, n, "slots")
     free = size - np.count_nonzero(places.slots >= 0)

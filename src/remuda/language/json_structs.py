@@ -451,12 +451,13 @@ class _Form(_Strict, tag_field="form"):
     valid_from: datetime | None = None
     valid_until: datetime | None = None
     payload: Any = None
+    priority: float = 0.0
 
     def is_part(self) -> None:
         """Refuse what only a whole criterion has."""
         whole = {"tags": self.tags, "enabled": not self.enabled}
         whole |= {"validFrom": self.valid_from, "validUntil": self.valid_until}
-        whole |= {"payload": self.payload is not None}
+        whole |= {"payload": self.payload is not None, "priority": self.priority}
         for name, said in whole.items():
             if said:
                 raise InvalidCriterion("only the whole criterion has this, not a part of it", name)

@@ -47,12 +47,12 @@ def criterion_of(source: bytes | Mapping[str, Any]) -> Criterion:
 
 
 def _tabular(row: Mapping[str, Any]) -> Criterion:
-    """A row with columns id and expression, perhaps tags, weights, a term and a payload."""
+    """A row with columns id and expression, perhaps tags, weights, a term, payload and priority."""
     if row.get("id") is None:
         raise InvalidCriterion("the column id is empty", "id")
     name = str(row["id"])
     term = {"enabled", "valid_from", "valid_until"}
-    known = {"id", "expression", "tags", "weights", *term, "payload"}
+    known = {"id", "expression", "tags", "weights", *term, "payload", "priority"}
     unknown = sorted(str(column) for column in row if column not in known)
     if unknown:
         raise InvalidCriterion(f"the column {unknown[0]!r} is not known", unknown[0], name)
@@ -65,6 +65,7 @@ def _tabular(row: Mapping[str, Any]) -> Criterion:
             _moment("valid_from", row.get("valid_from")),
             _moment("valid_until", row.get("valid_until")),
             row.get("payload"),
+            _priority(row.get("priority")),
         )
     except InvalidCriterion as error:
         raise error.inside("", name) from None
@@ -130,6 +131,15 @@ def _switch(enabled: Any) -> bool:
     if not isinstance(found, bool):
         raise InvalidCriterion(f"this is true or false, not {enabled!r}", "enabled")
     return found
+
+
+def _priority(priority: Any) -> Any:
+    """A number, or text that says one."""
+    if priority is None or priority == "":
+        return 0.0
+    with suppress(ValueError):
+        return float(priority) if isinstance(priority, str) else priority
+    return priority  # Criterion refuses it
 
 
 def _moment(name: str, moment: Any) -> datetime | None:

@@ -27,9 +27,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 from remuda.errors import StorageError
 from remuda.index.answers import ERROR, MATCHES, VERSION
 from remuda.index.files import local, make_directory, place, writing
-from remuda.index.question import Question
+from remuda.index.question import By, Question
 from remuda.index.storage import current_version
 from remuda.model.expressions import clock
+from remuda.model.weights import Weights
 from remuda.spark.matching import answered, exploded, observed
 
 _MANIFEST = "_batch.json"
@@ -81,7 +82,9 @@ def match_stream(
     explode: bool = False,
     event: str | None = None,
     tags: Iterable[str] | None = None,
-    weights: Mapping[str, float] | None = None,
+    weights: Weights | str = None,
+    by: By = "score",
+    per: str | None = None,
     trigger: Mapping[str, Any] | None = None,
     name: str | None = None,
     on_batch: Callable[[Batch], None] | None = None,
@@ -89,8 +92,8 @@ def match_stream(
     """Start matching a stream; each micro-batch takes the version that is newest as it begins.
 
     `columns` of the events are kept, by default all; `top` asks for so many of the best; `event`,
-    `tags`, `weights` and `explode` are those of `match` and `top`; `trigger` has the arguments of
-    Spark's own, such as {"processingTime": "5 seconds"} or {"availableNow": True}. `on_batch` is
+    `tags`, `weights`, `by`, `per` and `explode` are those of `match` and `top`; `trigger` has those
+    of Spark's own, such as {"processingTime": "5 seconds"} or {"availableNow": True}. `on_batch` is
     told of every batch that is published, of one that is tried again perhaps twice. Output and
     checkpoint are directories that driver and workers reach.
     """
@@ -101,7 +104,7 @@ def match_stream(
         columns=None if columns is None else tuple(columns),
         explode=explode,
         event=event,
-        question=Question.of(0, tags, top, weights),
+        question=Question.of(0, tags, top, weights, by, per),
         on_batch=on_batch,
     )
     current_version(Path(work.index))  # better no stream than one that fails at its first event

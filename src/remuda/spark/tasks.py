@@ -16,6 +16,7 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import DataType, DoubleType, StringType, StructField, StructType
 
 from remuda.encoding.events import Portion, in_column
+from remuda.errors import RemudaError
 from remuda.index.answers import Answer
 from remuda.index.files import local
 from remuda.index.index import Index, load
@@ -55,6 +56,8 @@ class Task:
     ) -> Task:
         """A task that can be done: what is wrong with it is said on the driver."""
         check(events.schema, event)
+        if isinstance(question.weights, str) and question.weights not in events.schema.names:
+            raise RemudaError(f"the table has no column {question.weights} with weights")
         path = str(local(index).absolute())  # a link stays one: it may lead elsewhere on a worker
         return cls(path, version or current_version(Path(path)), question, event, timed)
 
@@ -91,6 +94,9 @@ class Task:
 
     def portion(self, rows: Batch, given: Batch, segments: Segments = None) -> Portion:
         """The events of some rows, which were given with more beside them."""
+        weights = self.question.weights
+        if isinstance(weights, str) and weights not in given.schema.names:
+            given = given.append_column(weights, rows.column(weights))
         if self.event is None:
             return Portion(rows, given)
         fields = partial(looked_at, self.path, self.version, segments)
