@@ -29,7 +29,7 @@ from remuda.matchers.contract import (
     has_own_cnf,
     ranking,
 )
-from remuda.matchers.kernels.programs import lacking, score
+from remuda.matchers.kernels.programs import lacking, score, truth
 from remuda.matchers.kernels.truth import lay_out, no_event, take_away
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import Expression
@@ -97,7 +97,7 @@ class Segment:
         sample: Callable[[Encoder], EventBatch] | None = None,
     ) -> Segment:
         """Plan and arrange the expressions; a sample of events to come, once there are numbers."""
-        made, vocabulary = plan(expressions, prefer_cnf=has_own_cnf(matcher), scalars=scalars)
+        made, vocabulary = plan(expressions, takes_cnf=has_own_cnf(matcher), scalars=scalars)
         words = Lazy(lambda: vocabulary)
         return cls._arranged(made, words, matcher, sample)
 
@@ -178,7 +178,7 @@ class Segment:
 
     def match_among(self, events: EventBatch, places: Ints) -> Hits:
         """The same among a few criteria, each tried by itself."""
-        starts, rows = _held(
+        starts, rows = _held_among(
             places, events.starts, events.spaces, self.dim_of_space,
             self.plan.conjunctions.n_dims, self.plan.programs, self.plan.conjunctions.predicates,
         )  # fmt: skip
@@ -271,7 +271,11 @@ class Segment:
         if not doubtful.any():
             return found
         kept = ~doubtful
-        kept[doubtful] = ~np.isnan(self.scores(events, only(found, doubtful), {}))
+        doubted = only(found, doubtful)
+        kept[doubtful] = _held(
+            doubted.starts, doubted.rows, events.starts, events.spaces, self.dim_of_space,
+            self.plan.conjunctions.n_dims, self.plan.programs, self.plan.conjunctions.predicates,
+        )  # fmt: skip
         return only(found, kept)
 
 
@@ -313,6 +317,32 @@ def _scores(
 
 @kernel
 def _held(
+    found_starts: Longs,
+    found: Ints,
+    event_starts: Longs,
+    spaces: Ints,
+    dim_of_space: Ints,
+    n_dims: int,
+    programs: Programs,
+    predicates: Predicates,
+) -> Bools:
+    """Whether the program of each row that was found holds for its event."""
+    held = np.empty(len(found), np.bool_)
+    laid_out = no_event(spaces, n_dims)
+    stack = np.empty(2 * _longest(found, programs.starts) + 2, np.int32)
+    for event in range(len(found_starts) - 1):
+        if found_starts[event] == found_starts[event + 1]:
+            continue
+        begin, end = event_starts[event], event_starts[event + 1]
+        lay_out(laid_out, begin, end, dim_of_space)
+        for i in range(found_starts[event], found_starts[event + 1]):
+            held[i] = truth(found[i], programs, stack, predicates, laid_out)
+        take_away(laid_out, begin, end, dim_of_space)
+    return held
+
+
+@kernel
+def _held_among(
     places: Ints,
     event_starts: Longs,
     spaces: Ints,
@@ -324,18 +354,18 @@ def _held(
     """Those of the places whose programs hold, event by event."""
     starts = np.zeros(len(event_starts), np.int64)
     rows = np.empty(len(places), np.int32)
+    laid_out = no_event(spaces, n_dims)
+    stack = np.empty(2 * _longest(places, programs.starts) + 2, np.int32)
     n = 0
     for event in range(len(event_starts) - 1):
         if n + len(places) > len(rows):
             rows = np.concatenate((rows, np.empty(len(rows) + len(places), np.int32)))
-        found = _lacking(
-            places, event_starts[event : event + 2], spaces, dim_of_space, n_dims,
-            programs, predicates,
-        )  # fmt: skip
-        for i in range(len(places)):
-            if found[i] == 0:
-                rows[n] = places[i]
-                n += 1
+        begin, end = event_starts[event], event_starts[event + 1]
+        lay_out(laid_out, begin, end, dim_of_space)
+        for place in places:
+            rows[n] = place
+            n += truth(place, programs, stack, predicates, laid_out)
+        take_away(laid_out, begin, end, dim_of_space)
         starts[event + 1] = n
     return starts, rows[:n].copy()
 
