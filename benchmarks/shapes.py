@@ -38,9 +38,9 @@ _SHAPES = [
     Shape("conjunctions", Or, 1_000, 64, 3, 1, 479),
     Shape("conjunctions", Or, 1_000, 70, 3, 1, 493),
     Shape("conjunctions", Or, 1_000, 1_000, 3, 1, 7_266),
-    Shape("demands", And, 1_000, 60, 3, 15, 1),
-    Shape("demands", And, 1_000, 70, 3, 15, 1),
-    Shape("demands", And, 1_000, 1_000, 3, 15, 1),
+    Shape("demands", And, 1_000, 60, 3, 15, 69),
+    Shape("demands", And, 1_000, 70, 3, 15, 19),
+    Shape("demands", And, 1_000, 1_000, 3, 15, 0),
 ]
 
 
