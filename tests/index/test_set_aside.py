@@ -57,7 +57,7 @@ KINDS: dict[str, tuple[Expression, Patch]] = {
     "versions": (a.version() >= "6.6.6", failing(OrderSpaces, "of", lambda one: True)),
     "patterns": (a.matches("bad"), failing_pattern),
     "sets": (a.superset("bad"), failing(SetIndex, "matching", lambda one: "bad" in one.having)),
-    "pre-operations": (a.length() == 666, failing(type(a.length().operations[0]), "apply", bool)),
+    "pre-operations": (a.length() == 666, failing(type(a.length().term.operation), "apply", bool)),
 }
 
 
