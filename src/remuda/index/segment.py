@@ -16,6 +16,7 @@ from remuda.encoding.vocabulary import Dimension, Vocabulary
 from remuda.index.hits import best, joined, of_event, only, side_by_side
 from remuda.index.owners import Owners, Owning
 from remuda.index.ranking import bounds, settled
+from remuda.index.regions import Widened, Widening
 from remuda.jit import kernel
 from remuda.matchers.contract import (
     CnfMatcher,
@@ -86,6 +87,7 @@ class Segment:
     dim_of_space: Ints
     home: str | None = None  # the directory that it is saved in
     _owning: Owning = field(default_factory=Owning, init=False, repr=False, compare=False)
+    _widening: Widening = field(default_factory=Widening, init=False, repr=False, compare=False)
 
     @classmethod
     def build(
@@ -136,6 +138,11 @@ class Segment:
     @property
     def encoder(self) -> Encoder:
         return self.words.encoder
+
+    @property
+    def widened(self) -> Widened:
+        """What answers for regions."""
+        return self._widening.of(self.plan, self.words.vocabulary, type(self.matcher))
 
     @property
     def aside(self) -> Bools | None:
