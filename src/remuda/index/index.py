@@ -21,10 +21,11 @@ import pyarrow as pa
 from remuda.arrays import Longs, frozen
 from remuda.encoding.encoder import Encoder
 from remuda.encoding.events import Portion, Source
+from remuda.encoding.regions import Region
 from remuda.encoding.table import EventBatch
 from remuda.encoding.vocabulary import Dimension, View
 from remuda.errors import CriterionNotFound, DuplicateCriterion, StorageError
-from remuda.index import storage
+from remuda.index import region_answers, storage
 from remuda.index.answers import Answer
 from remuda.index.choosing import NO_FLOATS, Bars, bars_of, best, raised
 from remuda.index.files import local
@@ -35,6 +36,7 @@ from remuda.index.merged_parts import merged, worth_merging
 from remuda.index.nearest import Near, shortfall
 from remuda.index.portions import Size, in_order, n_threads
 from remuda.index.question import By, EventWeights, Now, Question, Tags, counted
+from remuda.index.region_answers import Undecided
 from remuda.index.roster import Column, Roster
 from remuda.index.segment import Segment
 from remuda.index.state import Ids, Late, Names, Part, State, Tail
@@ -42,6 +44,7 @@ from remuda.index.trial import try_out
 from remuda.index.weighing import Weighing
 from remuda.language.criterion import Criterion
 from remuda.language.json_form import read_event
+from remuda.language.text import parse
 from remuda.matchers.contract import NAMES, Hits
 from remuda.model.attributes import Attribute
 from remuda.model.conditions import OF_LACK
@@ -51,6 +54,8 @@ from remuda.model.terms import facts_of
 from remuda.model.weights import Weights
 
 T = TypeVar("T")
+
+Where = Expression | str | Mapping[str, Any]
 
 _SAMPLE = 1 << 16  # events of a sample that are looked at
 _TAIL = 192  # criteria that wait before they become a segment
@@ -193,7 +198,7 @@ class Index:
 
         With `tags`, only of criteria that have any of them.
         """
-        state, question = self._state, Question.of(now, tags)
+        state, question, event = self._state, Question.of(now, tags), _event(event)
         found: list[tuple[int, str]] = []
         late: Iterable[Late] = state.tail
         parts = state.parts
@@ -251,7 +256,7 @@ class Index:
                 f"an event's weights are by attribute, such as {{'age': 2}}: {weights!r}"
             )
         question = Question.of(now, tags, counted(n), weights, by, per)
-        return self._all([event], question, 1).best(0)
+        return self._all([_event(event)], question, 1).best(0)
 
     def top_many(
         self,
@@ -355,6 +360,54 @@ class Index:
             Near(name, shortfall(part.roster.criteria[place].expression, event, question.now))
             for _, name, part, place in near[:n]
         ]
+
+    def possible(
+        self,
+        where: Where | Iterable[Where],
+        *,
+        missing: Iterable[str] = (),
+        present: Iterable[str] = (),
+        tags: Tags = None,
+        now: Now = None,
+    ) -> Matches:
+        """The criteria that some event within a region satisfies, or within each of several.
+
+        A region is a conjunction of conditions on plain attributes, as text, as an expression or
+        as JSON. What it does not mention may be any scalar or missing, but for what is said to be
+        `missing` or `present`. `Matches.exact` says of each region whether its answer is exact;
+        otherwise it may name too many.
+        """
+        state, question = self._state, Question.of(now, tags)
+        regions = _regions(where, missing, present, question.now)
+        return region_answers.possible(self._parts(state), Names(state), regions, question)
+
+    def certain(
+        self,
+        where: Where | Iterable[Where],
+        *,
+        missing: Iterable[str] = (),
+        present: Iterable[str] = (),
+        tags: Tags = None,
+        now: Now = None,
+    ) -> Matches:
+        """The criteria that every event within a region satisfies, regions as for `possible`.
+
+        Where an answer is not exact, it may name too few.
+        """
+        state, question = self._state, Question.of(now, tags)
+        regions = _regions(where, missing, present, question.now)
+        return region_answers.certain(self._parts(state), Names(state), regions, question)
+
+    def undecided(
+        self, event: Any, unknown: Iterable[str], *, tags: Tags = None, now: Now = None
+    ) -> list[Undecided]:
+        """The criteria that depend on attributes of the event that are not known, and on which.
+
+        What is unknown may be any scalar or missing; all else is as in the event.
+        """
+        question = Question.of(now, tags)
+        region = Region.around(event, _paths(unknown, "unknown"), question.now)
+        return region_answers.undecided(self.parts, region, question)
 
     def explain(self, event: Any, id: str, *, now: Now = None) -> Explanation:
         """Why the criterion holds for the event, or why not."""
@@ -565,7 +618,7 @@ def _portioned(
     events: Any, work: Callable[[Portion], T], threads: int | None, size: Size | None = None
 ) -> Iterator[tuple[Portion, T]]:
     """What the work makes of the events, portion by portion."""
-    source, n = Source(events), n_threads(threads)
+    source, n = Source(_event(events)), n_threads(threads)
     return in_order(source, work, n, size or Size.shared(source.n_rows, n))
 
 
@@ -627,6 +680,36 @@ def _any_large(criteria: Iterable[Criterion]) -> bool:
 
 def _is_heavy(tail: Iterable[Late]) -> bool:
     return sum(late.criterion.n_parts for late in tail) > _TAIL_PARTS
+
+
+def _regions(
+    where: Where | Iterable[Where], missing: Iterable[str], present: Iterable[str], now: int
+) -> list[Region]:
+    """One region or many as many."""
+    several = [where] if isinstance(where, Expression | str | Mapping) else where
+    absent, there = _paths(missing, "missing"), _paths(present, "present")
+    return [Region.where(_expression(one), now, absent, there) for one in several]
+
+
+def _expression(where: Where) -> Expression:
+    if isinstance(where, Expression):
+        return where
+    if isinstance(where, str):
+        return parse(where)
+    return Criterion.from_json({"id": "region", **where}).expression
+
+
+def _paths(paths: Iterable[str], what: str) -> list[Attribute]:
+    if isinstance(paths, str):
+        raise TypeError(f"{what} is a set of paths, such as {{{paths!r}}}")
+    return [Attribute.parse(path) for path in paths]
+
+
+def _event(event: Any) -> Any:
+    """What is matched; an expression is not, and would silently match nothing."""
+    if isinstance(event, Expression):
+        raise TypeError("an expression is no event: ask possible() or certain() about a region")
+    return event
 
 
 def _found(state: State, id: str) -> tuple[int, int]:

@@ -82,10 +82,13 @@ class Part:
             return self._standing(self.segment.match(events), question.now)
         places = self.roster.tags.of_any(question.tags)
         if len(places) * _FEW <= len(self.roster):
-            found = self.segment.match_among(events, places)
-        else:
-            found = self.segment.match(events)
-            found = only(found, np.isin(found.rows, places))
+            return self._standing(self.segment.match_among(events, places), question.now)
+        return self.admitted(self.segment.match(events), question)
+
+    def admitted(self, found: Hits, question: Question) -> Hits:
+        """Those of the hits that are still there, in force, and have one of the tags."""
+        if question.tags is not None:
+            found = only(found, np.isin(found.rows, self.roster.tags.of_any(question.tags)))
         return self._standing(found, question.now)
 
     def hits(self, portion: Portion, question: Question) -> Hits:
