@@ -37,7 +37,7 @@ from remuda.index.question import Now, Question, Tags, Weights, counted
 from remuda.index.roster import Column, Roster
 from remuda.index.segment import Segment
 from remuda.index.state import Ids, Late, Names, Part, State, Tail
-from remuda.index.trial import try_out
+from remuda.index.trial import Tried, try_out
 from remuda.language.criterion import Criterion
 from remuda.language.json_form import read_event
 from remuda.matchers.contract import NAMES, Hits
@@ -122,8 +122,7 @@ class Index:
 
     def add(self, criteria: Criterion | Iterable[Criterion]) -> None:
         """One criterion more, or many in one step; DuplicateCriterion if an id is taken."""
-        found = _given(criteria)
-        try_out(found)
+        found = try_out(_given(criteria))
         with self._writing:
             state = self._state
             for criterion in found:
@@ -134,8 +133,7 @@ class Index:
 
     def update(self, criteria: Criterion | Iterable[Criterion]) -> None:
         """Put each criterion in the place of the one with its id, or add it; all in one step."""
-        found = _given(criteria)
-        try_out(found)
+        found = try_out(_given(criteria))
         with self._writing:
             state = self._state
             wheres = [state.find(criterion.id) for criterion in found]
@@ -583,7 +581,10 @@ def _found(state: State, id: str) -> tuple[int, int]:
 
 def _given(criteria: Criterion | Iterable[Criterion]) -> tuple[Criterion, ...]:
     """One or many as many, no id twice."""
-    found = (criteria,) if isinstance(criteria, Criterion) else tuple(criteria)
+    if isinstance(criteria, Tried):  # a caller's, who has tried them before writing them down
+        found: tuple[Criterion, ...] = criteria
+    else:
+        found = (criteria,) if isinstance(criteria, Criterion) else tuple(criteria)
     _no_duplicates(found)
     return found
 
