@@ -36,7 +36,7 @@ from remuda.index.portions import Size, in_order, n_threads
 from remuda.index.question import Now, Question, Tags, Weights, counted
 from remuda.index.roster import Column, Roster
 from remuda.index.segment import Segment
-from remuda.index.state import Ids, Late, Names, Part, State, Tail
+from remuda.index.state import Ids, Late, Names, Part, Plain, State, Tail
 from remuda.index.trial import Tried, try_out
 from remuda.language.criterion import Criterion
 from remuda.language.json_form import read_event
@@ -188,24 +188,21 @@ class Index:
         With `tags`, only of criteria that have any of them.
         """
         state, question = self._state, Question.of(now, tags)
+        parts, tail = state.parts, state.tail
         found: list[tuple[int, str]] = []
-        late: Iterable[Late] = state.tail
-        parts = state.parts
-        if state.tail.made is not None:
-            parts, late = (*parts, state.tail.made), ()
+        if tail.made is None:
+            try:
+                found = tail.satisfied(event, question)
+            except MemoryError:
+                raise
+            except Exception:
+                parts = self._parts(state)
+        else:
+            parts = (*parts, tail.made)
         for part in parts:
             rows = part.match(part.segment.encoder.encode((event,), question.now), question).rows
             orders = part.roster.orders[rows].tolist()
             found += zip(orders, part.roster.names(rows), strict=True)
-        for one in late:
-            criterion = one.criterion
-            try:
-                if question.admits(criterion) and criterion.holds(event, now=question.now):
-                    found.append((one.order, criterion.id))
-            except MemoryError:
-                raise
-            except Exception as error:
-                one.fail(error)
         return [name for _, name in sorted(found)]
 
     def match_json(self, event: str | bytes, *, tags: Tags = None, now: Now = None) -> list[str]:
@@ -483,10 +480,10 @@ class Index:
                 state.tail.made = self._part_of(state.tail.late)
             return (*state.parts, state.tail.made)
 
-    def _answering(self, state: State, portion: Portion) -> Sequence[Part | Tail]:
+    def _answering(self, state: State, portion: Portion) -> Sequence[Part | Plain]:
         """Those who answer for some events: the parts and the tail, which may be one or not."""
         if state.tail and state.tail.plain(portion):
-            return (*state.parts, state.tail)
+            return (*state.parts, Plain(state.tail, lambda: self._parts(state)[-1]))
         return self._parts(state)
 
 
