@@ -21,6 +21,7 @@ from remuda.model.conditions import Comparison, Condition, Relation
 from remuda.model.explanations import describe
 from remuda.model.expressions import Polarity, Predicate
 from remuda.model.operations import Arithmetic, Integral, Operation
+from remuda.model.terms import Applied
 from remuda.proof.deriving import derive
 from strategies import NOW
 
@@ -54,11 +55,14 @@ OPERATIONS: dict[type, Any] = {
 A = Attribute.parse("a")
 PREDICATES = [
     *(
-        Predicate(A, condition, (), polarity)
+        Predicate(A, condition, polarity)
         for condition in CONDITIONS.values()
         for polarity in Polarity
     ),
-    *(Predicate(A, conditions.Range(0, 3000), (operation,)) for operation in OPERATIONS.values()),
+    *(
+        Predicate(Applied(operation, A), conditions.Range(0, 3000))
+        for operation in OPERATIONS.values()
+    ),
 ]
 EVENTS: list[dict[str, Any]] = [
     {}, {"a": None}, {"a": []}, {"a": 1}, {"a": 2.5}, {"a": "b"}, {"a": "1.3"}, {"a": "abc"},

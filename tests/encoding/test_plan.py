@@ -11,7 +11,8 @@ from remuda.index.segment import Segment
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
 from remuda.model.expressions import And, Or
-from strategies import NOW, count, events, expressions
+from strategies import NOW, count, events
+from strategies import expressions_of_terms as expressions
 
 
 @pytest.mark.soak

@@ -62,7 +62,7 @@ KINDS: dict[str, tuple[Expression, Patch]] = {
     "sets": (a.superset("bad"), failing(SetIndex, "matching", lambda one, _: "bad" in one.having)),
     "pre-operations": (
         a.length() == 666,
-        failing(type(a.length().operations[0]), "apply", lambda *_: True),
+        failing(type(a.length().term.operation), "apply", lambda *_: True),
     ),
 }
 

@@ -285,7 +285,7 @@ def _owners(groups: Longs, n_groups: int, owners: Ragged) -> Ragged:
 
 def _programs(programs: Programs, predicates: Longs, values: Longs, words: Vocabulary) -> Programs:
     """The programs over distinct leaves; `values` are the spaces of values within a dimension."""
-    attributes = np.array([words.positions[one.attribute] for one in words.dimensions], np.int32)
+    attributes = np.array([words.weighed[one.attribute] for one in words.dimensions], np.int32)
     dims = words.predicates.dim[predicates]
     counts = np.diff(programs.value_starts)
     spaces = values + np.repeat(words.space_starts[dims], counts)

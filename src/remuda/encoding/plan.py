@@ -218,7 +218,7 @@ class _Planner:
         return ClauseTable(vocabulary.space_starts, vocabulary.predicates, ragged(clauses.rows))
 
     def _programs(self, vocabulary: Vocabulary) -> Programs:
-        position, leaves = vocabulary.positions, self.leaf_predicates
+        position, leaves = vocabulary.weighed, self.leaf_predicates
         values = [
             _value_spaces(vocabulary, number, leaf)
             for number, leaf in zip(self.leaf_numbers, leaves, strict=True)

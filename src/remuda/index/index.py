@@ -22,7 +22,7 @@ from remuda.arrays import Longs, frozen
 from remuda.encoding.encoder import Encoder
 from remuda.encoding.events import Portion, Source
 from remuda.encoding.table import EventBatch
-from remuda.encoding.vocabulary import View
+from remuda.encoding.vocabulary import Dimension, View
 from remuda.errors import CriterionNotFound, DuplicateCriterion, StorageError
 from remuda.index import storage
 from remuda.index.answers import Answer
@@ -45,6 +45,7 @@ from remuda.model.attributes import Attribute
 from remuda.model.conditions import OF_LACK
 from remuda.model.explanations import Explanation
 from remuda.model.expressions import Expression, Predicate, clock, fold
+from remuda.model.terms import facts_of
 
 T = TypeVar("T")
 
@@ -546,19 +547,25 @@ def _attributes(state: State) -> set[Attribute]:
 
 def _tells_null_from_absent(state: State) -> bool:
     words = (part.segment.words.vocabulary for part in state.parts)
-    if any(one.view is View.LACK for known in words for one in known.dimensions):
+    if any(_tells_lack(one) for known in words for one in known.dimensions):
         return True
     late = (one.criterion.expression for one in state.tail)
     return any(fold(one, lambda node, parts: any(parts) or _asks_lack(node)) for one in late)
 
 
+def _tells_lack(dimension: Dimension) -> bool:
+    return dimension.view is View.LACK or facts_of(dimension.term).tells_lack
+
+
 def _asks_lack(node: Expression) -> bool:
-    return isinstance(node, Predicate) and type(node.condition) in OF_LACK
+    if not isinstance(node, Predicate):
+        return False
+    return type(node.condition) in OF_LACK or facts_of(node.term).tells_lack
 
 
 def _note(node: Expression, found: set[Attribute]) -> None:
     if isinstance(node, Predicate):
-        found.add(node.attribute)
+        found.update(facts_of(node.term).attributes)
 
 
 def _any_large(criteria: Iterable[Criterion]) -> bool:

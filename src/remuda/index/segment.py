@@ -12,7 +12,7 @@ from remuda.arrays import Bools, Floats, Ints, Longs, frozen
 from remuda.encoding.encoder import Encoder
 from remuda.encoding.plan import Plan, Programs, plan
 from remuda.encoding.table import EventBatch, Predicates
-from remuda.encoding.vocabulary import Vocabulary
+from remuda.encoding.vocabulary import Dimension, Vocabulary
 from remuda.index.hits import best, joined, of_event, only, side_by_side
 from remuda.index.owners import Owners, Owning
 from remuda.index.ranking import bounds, settled
@@ -65,10 +65,10 @@ class Lazy:
     def weights(self, given: Mapping[Attribute, float]) -> Floats:
         """The weight of each attribute: 1 where none is given."""
         if self._ones is None:
-            self._ones = frozen(np.ones(len(self.vocabulary.attributes), np.float64))
+            self._ones = frozen(np.ones(len(self.vocabulary.weighed), np.float64))
         if not given:
             return self._ones
-        weights, positions = self._ones.copy(), self.vocabulary.positions
+        weights, positions = self._ones.copy(), self.vocabulary.weighed
         for attribute, weight in given.items():
             if attribute in positions:
                 weights[positions[attribute]] = weight
@@ -234,7 +234,7 @@ class Segment:
         of_space = None
         if weights:
             dimensions = self.words.vocabulary.dimensions
-            of_dim = np.array([weights.get(one.attribute, 1.0) for one in dimensions], np.float64)
+            of_dim = np.array([_weight(weights, one) for one in dimensions], np.float64)
             of_space = of_dim[self.dim_of_space[events.spaces]]
         n_asked = 2 * n + 8  # more than n: a bound is the best of several owners
         ranked = matcher.top(events, n_asked, of_space)
@@ -367,3 +367,8 @@ def _longest(rows: Ints, program_starts: Longs) -> int:
     for row in rows:
         longest = max(longest, program_starts[row + 1] - program_starts[row])
     return longest
+
+
+def _weight(weights: Mapping[Attribute, float], dimension: Dimension) -> float:
+    path = dimension.attribute
+    return 1.0 if path is None else weights.get(path, 1.0)

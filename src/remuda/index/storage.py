@@ -331,7 +331,7 @@ def _stored_segment(reading: Reading, matcher: str) -> Segment:
     def vocabulary() -> Vocabulary:
         with named(file):
             found = read_vocabulary(json_form.decode(words), plan.conjunctions)
-            check_within(plan.programs.leaf_attribute, 0, len(found.attributes), "attributes")
+            check_within(plan.programs.leaf_attribute, 0, len(found.weighed), "attributes")
             return found
 
     stored = (

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from remuda.encoding.encoder import Encoder
+from remuda.encoding.encoder import Encoder, alike
 from remuda.encoding.plan import plan
 from remuda.encoding.storing import write_vocabulary
 from remuda.errors import InvalidCriterion
 from remuda.language import json_form
 from remuda.language.criterion import Criterion
+from remuda.model.attributes import Attribute
 from remuda.model.conditions import TWO_VALUED, In, Range
 from remuda.model.expressions import Expression, Predicate
 
@@ -51,9 +52,9 @@ def try_out(criteria: Iterable[Criterion]) -> Tried:
 def _try(criteria: Collection[Criterion]) -> None:
     _, vocabulary = plan(one.expression for one in criteria)
     encoder = Encoder(vocabulary)
-    for attribute in encoder.attributes:
+    for looked_up in encoder.origins:
         for value in _VALUES:
-            attribute.spaces(value, 0)
+            looked_up.spaces(alike(looked_up.origin, value), 0)
     for reason in encoder.aside.values():
         raise ValueError(reason)
     json_form.encode(write_vocabulary(vocabulary))
@@ -67,7 +68,11 @@ def _is_ordinary(expression: Expression) -> bool:
         node = pending.pop()
         if not isinstance(node, Predicate):
             pending += node.parts
-        elif node.operations or node.value_weights or not _has_ordinary_operands(node.condition):
+        elif (
+            type(node.term) is not Attribute
+            or node.value_weights
+            or not _has_ordinary_operands(node.condition)
+        ):
             return False
     return True
 

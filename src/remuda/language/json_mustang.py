@@ -55,6 +55,11 @@ def _place(trail: _Trail) -> str:
 
 def _differences(predicate: Json) -> Iterator[tuple[str, str]]:
     """Where in the predicate Mustang differs, and how."""
+    if not isinstance(predicate["lhs"], str):
+        yield "lhs", "a predicate is about a path there"
+    for flag in ("walk", "emptyIsPresent"):
+        if flag in predicate:
+            yield flag, f"there is no {flag} there"
     if predicate["type"] == "STRONGLY_EXCLUDED":
         yield "type", "all negation is weak there"
     weight = predicate["weight"]

@@ -105,13 +105,14 @@ def _weighted(expression: Expression, weights: Any) -> Expression:
 
     def visit(node: Expression, parts: Sequence[Expression]) -> Expression:
         if isinstance(node, Predicate):
-            if node.attribute not in wanted:
+            about = node.attribute
+            if about is None or about not in wanted:
                 return node
-            met.add(node.attribute)
+            met.add(about)
             try:
-                return node.weight(wanted[node.attribute])
+                return node.weight(wanted[about])
             except InvalidCriterion as error:
-                raise error.inside(f"weights.{node.attribute}") from None
+                raise error.inside(f"weights.{about}") from None
         if isinstance(node, Not):
             return Not(parts[0])
         return And(*parts) if isinstance(node, And) else Or(*parts)

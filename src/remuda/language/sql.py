@@ -99,13 +99,13 @@ def to_sql(expression: Expression) -> str:
 
 def _wording(predicate: Predicate) -> Wording:
     try:
-        path = _path(predicate.attribute)
+        path = _path(_attribute(predicate))
         match predicate.condition:
             case Exists():
                 return worded(f"{path} IS NOT NULL", f"{path} IS NULL")
             case Missing():
                 return worded(f"{path} IS NULL", f"{path} IS NOT NULL")
-            case NullValue() if len(predicate.attribute.steps) == 1:
+            case NullValue() if len(_attribute(predicate).steps) == 1:
                 return worded(f"{path} IS NULL", f"{path} IS NOT NULL")
             case In(values=()):
                 return worded("FALSE", f"{path} IS NOT NULL")
@@ -116,6 +116,13 @@ def _wording(predicate: Predicate) -> Wording:
                 return wording
     except _Unsaid as unsaid:
         raise NoSqlEquivalent(describe(predicate), str(unsaid)) from None
+
+
+def _attribute(predicate: Predicate) -> Attribute:
+    root = predicate.root
+    if not isinstance(root, Attribute):
+        raise _Unsaid("functions of terms are not written for Spark yet")
+    return root
 
 
 def _check(given: _Type | None, wanted: _Type) -> None:

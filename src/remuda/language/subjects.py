@@ -24,6 +24,7 @@ from remuda.model.operations import (
     Substring,
     ToDateTime,
 )
+from remuda.model.terms import Term, applied
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,10 @@ class Subject:
 
     def after(self, operation: Operation) -> Subject:
         return Subject(self.attribute, (*self.operations, operation))
+
+    @property
+    def term(self) -> Term:
+        return applied(self.attribute, self.operations)
 
 
 FIELDS = {

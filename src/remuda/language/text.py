@@ -118,18 +118,18 @@ def _chain(node: exp.Expr) -> Iterator[exp.Expr]:
 def _strong(subject: Subject, condition: Condition, deny: bool) -> Expression:
     """A predicate that, where the attribute is missing, neither holds nor is denied."""
     polarity = Polarity.STRONGLY_EXCLUDED if deny else Polarity.INCLUDED
-    return Predicate(subject.attribute, condition, subject.operations, polarity)
+    return Predicate(subject.term, condition, polarity)
 
 
 def _flat(subject: Subject, condition: Condition, deny: bool) -> Expression:
     """A predicate with two values."""
     polarity = Polarity.EXCLUDED if deny else Polarity.INCLUDED
-    return Predicate(subject.attribute, condition, subject.operations, polarity)
+    return Predicate(subject.term, condition, polarity)
 
 
 def _presence(subject: Subject, present: bool) -> Expression:
     condition = Exists() if present else Missing()
-    return Predicate(subject.attribute, condition, subject.operations)
+    return Predicate(subject.term, condition)
 
 
 def _constant(node: exp.Expr, deny: bool) -> Expression:

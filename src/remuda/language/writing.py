@@ -47,6 +47,7 @@ from remuda.model.operations import (
     Substring,
     ToDateTime,
 )
+from remuda.model.terms import Applied, Call, Case, Literal, Term
 
 
 def to_text(expression: Expression) -> str:
@@ -127,7 +128,7 @@ _FUNCTIONS = {extract: name for name, extract in reversed(FIELDS.items())}
 
 
 def _subject(predicate: Predicate) -> str:
-    text, binding = _path(predicate.attribute), _ATOM
+    text, binding = _root(predicate.root), _ATOM
     for operation in predicate.operations:
         if isinstance(operation, Calculate | Divide):
             operator, needed = _OPERATORS[operation.operator]
@@ -136,6 +137,18 @@ def _subject(predicate: Predicate) -> str:
         else:
             text, binding = _call(operation, text), _ATOM
     return text
+
+
+def _root(term: Term) -> str:
+    match term:
+        case Attribute():
+            return _path(term)
+        case Literal(value):
+            return literal(value)
+        case Call(called, arguments):
+            return f"{called}({', '.join(map(_root, arguments))})"
+        case Applied() | Case():
+            raise TypeError(f"{term} cannot be written yet")
 
 
 def _path(attribute: Attribute) -> str:

@@ -28,6 +28,7 @@ from remuda.model.conditions import (
 from remuda.model.expressions import And, Expression, Or, Polarity, Predicate
 from remuda.model.networks import joined
 from remuda.model.operations import Size
+from remuda.model.terms import facts_of
 
 
 def plain(predicate: Predicate, *, single: bool = False) -> Expression:
@@ -38,15 +39,17 @@ def plain(predicate: Predicate, *, single: bool = False) -> Expression:
         # Operations never make a present value missing, nor the reverse.
         return replace(
             predicate,
+            term=predicate.root,
             condition=Exists() if present else Missing(),
-            operations=(),
             polarity=Polarity.INCLUDED,
         )
     if type(condition) in OF_LACK:
-        return replace(predicate, operations=())
-    if unsatisfiable(condition) or (single and isinstance(condition, Related)):
+        return replace(predicate, term=predicate.root)
+    if (unsatisfiable(condition) and not _may_be_empty(predicate)) or (
+        single and isinstance(condition, Related)
+    ):
         if polarity is Polarity.STRONGLY_EXCLUDED:
-            return Predicate(predicate.attribute, Exists())
+            return Predicate(predicate.root, Exists())
         return Or() if polarity is Polarity.INCLUDED else And()
     if isinstance(condition, Range) and is_point(condition):
         return replace(predicate, condition=In((condition.lower,)))
@@ -57,9 +60,19 @@ def never_list(predicate: Predicate, scalars: frozenset[Attribute]) -> bool:
     """Whether the predicate sees one value at most, given attributes that are never lists."""
     if any(isinstance(operation, Size) for operation in predicate.operations):
         return True
-    steps = predicate.attribute.steps
-    collects = any(isinstance(step, Every | Query) for step in steps)
-    return predicate.attribute in scalars and not collects
+    attributes = facts_of(predicate.term).attributes
+    return all(one.path in scalars and not _collects(one) for one in attributes)
+
+
+def _collects(attribute: Attribute) -> bool:
+    return any(isinstance(step, Every | Query) for step in attribute.steps)
+
+
+def _may_be_empty(predicate: Predicate) -> bool:
+    """Whether a list without elements is looked at as a set."""
+    root = predicate.root
+    empty = isinstance(root, Attribute) and root.empty
+    return empty and isinstance(predicate.condition, Related)
 
 
 def unsatisfiable(condition: Condition) -> bool:
@@ -75,7 +88,7 @@ def unsatisfiable(condition: Condition) -> bool:
 
 def implies(first: Predicate, second: Predicate) -> bool:
     """Whether `second` is known to hold wherever `first` does."""
-    if first.attribute != second.attribute:
+    if first.root != second.root:
         return False
     if isinstance(second.condition, Exists):
         return first.polarity is not Polarity.EXCLUDED and not _lacks(first)
@@ -87,7 +100,7 @@ def implies(first: Predicate, second: Predicate) -> bool:
         return type(second.condition) not in OF_LACK or contradict(first, second)
     if isinstance(first.condition, Exists):
         return second.polarity is Polarity.EXCLUDED and type(second.condition) in OF_LACK
-    if first.operations != second.operations:
+    if first.term != second.term:
         return False
     if first.polarity is Polarity.INCLUDED:
         return second.polarity is Polarity.INCLUDED and within(first.condition, second.condition)
@@ -136,18 +149,18 @@ def within(inner: Condition, outer: Condition) -> bool:
 
 
 def _contradicts(first: Predicate, second: Predicate) -> bool:
-    if first.attribute != second.attribute:
+    if first.root != second.root:
         return False
     if _lacks(first):
         other = _lacks(second) and Missing not in (type(first.condition), type(second.condition))
         if other and first.condition != second.condition:
             return True
-        if implies(second, Predicate(first.attribute, Exists())):
+        if implies(second, Predicate(first.root, Exists())):
             return True
     return (
         first.polarity is Polarity.INCLUDED
         and second.polarity is not Polarity.INCLUDED
-        and first.operations == second.operations
+        and first.term == second.term
         and within(first.condition, second.condition)
     )
 
@@ -159,7 +172,7 @@ def _lacks(predicate: Predicate) -> bool:
 
 
 def _completes(first: Predicate, second: Predicate) -> bool:
-    if first.attribute != second.attribute:
+    if first.root != second.root:
         return False
     if isinstance(first.condition, Exists):  # all that is left is a missing attribute
         denied = second.polarity is Polarity.EXCLUDED and type(second.condition) not in OF_LACK
@@ -167,7 +180,7 @@ def _completes(first: Predicate, second: Predicate) -> bool:
     return (
         first.polarity is Polarity.INCLUDED
         and second.polarity is Polarity.EXCLUDED
-        and first.operations == second.operations
+        and first.term == second.term
         and within(second.condition, first.condition)
     )
 

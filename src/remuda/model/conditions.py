@@ -348,14 +348,14 @@ Condition = (
     In | Range | Regex | Version | SemVer | Network | Like | Prefix | Suffix | Contains | Related
     | Exists | Missing | NullValue | Absent
 )  # fmt: skip
-_WHOLE = frozenset({Related, Exists, Missing, NullValue, Absent})
+WHOLE = frozenset({Related, Exists, Missing, NullValue, Absent})
 OF_LACK = frozenset({NullValue, Absent})  # these are given the lack of a missing value
 TWO_VALUED = OF_LACK | {Exists, Missing}
 
 
 def satisfies(condition: Condition, value: Any) -> bool:
     """Whether a value, after its pre-operations, satisfies the condition."""
-    if type(value) is list and type(condition) not in _WHOLE:
+    if type(value) is list and type(condition) not in WHOLE:
         return any(map(condition.accepts, value))
     return condition.accepts(value)
 

@@ -8,8 +8,8 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
+from remuda.model.attributes import Lack
 from remuda.model.conditions import (
-    OF_LACK,
     Absent,
     Condition,
     Contains,
@@ -39,6 +39,7 @@ from remuda.model.operations import (
     Substring,
     ToDateTime,
 )
+from remuda.model.terms import value_in
 
 _VERBS: dict[type[Condition], str] = {
     Prefix: "starts with",
@@ -137,19 +138,19 @@ def _fields(node: Explanation) -> dict[str, Any]:
 
 
 def _explain_predicate(predicate: Predicate, event: Any, now: int) -> Explanation:
-    raw = predicate.attribute.resolve(event)
-    told = raw is None and type(predicate.condition) in OF_LACK
-    lack = predicate.attribute.lack(event) if told else None
+    raw = value_in(predicate.root, event, now)
+    seen = predicate.seen(event, now)
+    lack = seen if isinstance(seen, Lack) else None
     return Explanation(
         predicate.truth(event, now),
         "predicate",
-        attribute=str(predicate.attribute),
+        attribute=str(predicate.root),
         operations=tuple(map(_operation, predicate.operations)),
         wanted=_wanted(predicate),
         missing=raw is None,
         lack=None if lack is None else lack.value,
         seen=raw,
-        after=predicate.value(raw, now),
+        after=None if lack else seen,
     )
 
 
@@ -181,7 +182,7 @@ def _headline(node: Explanation) -> str:
 
 def _subject(predicate: Predicate) -> str:
     operations = " and ".join(map(_operation, predicate.operations))
-    return f"{predicate.attribute}{f' after {operations}' if operations else ''}"
+    return f"{predicate.root}{f' after {operations}' if operations else ''}"
 
 
 def _wanted(predicate: Predicate) -> str:

@@ -15,6 +15,14 @@ from remuda.model.attributes import Attribute
 from remuda.model.calendars import epoch_milliseconds
 from remuda.model.conditions import OF_LACK, TWO_VALUED, Condition, In, satisfies
 from remuda.model.operations import Operation
+from remuda.model.terms import (
+    Term,
+    attribute_of,
+    facts_of,
+    operations_of,
+    root_of,
+    value_in,
+)
 from remuda.model.values import key
 
 T = TypeVar("T")
@@ -151,14 +159,13 @@ class Not(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Predicate(Expression):
-    """One condition on one attribute after its pre-operations, perhaps denied, with a weight.
+    """One condition on one term, perhaps denied, with a weight.
 
     `value_weights` are the weights of single values; those not named there have `own_weight`.
     """
 
-    attribute: Attribute
+    term: Term
     condition: Condition
-    operations: tuple[Operation, ...] = ()
     polarity: Polarity = Polarity.INCLUDED
     own_weight: float = 1.0
     value_weights: tuple[tuple[Any, float], ...] = ()
@@ -170,30 +177,46 @@ class Predicate(Expression):
             object.__setattr__(self, "own_weight", _weight(self.own_weight))
         if self.value_weights:
             self._check_value_weights()
+        if type(self.condition) in OF_LACK and not isinstance(self.root, Attribute):
+            raise InvalidCriterion("null and absent are told apart at a path alone")
 
     @property
     def parts(self) -> tuple[Expression, ...]:
         return ()
 
-    def value(self, raw: Any, now: int) -> Any:
-        """The raw value after the pre-operations."""
-        for operation in self.operations:
-            raw = operation.apply(raw, now)
-        return raw
+    @property
+    def attribute(self) -> Attribute | None:
+        """The path that it is about; None where it is about several."""
+        return attribute_of(self.term)
 
-    def seen(self, raw: Any, event: Any, now: int) -> Any:
-        """What the condition looks at: the value after the pre-operations, or why it is missing."""
-        if raw is None and type(self.condition) in OF_LACK:
-            return self.attribute.lack(event)
-        return self.value(raw, now) if self.operations else raw
+    @property
+    def root(self) -> Term:
+        """What it is about, beneath Mustang's operations."""
+        return root_of(self.term)
+
+    @property
+    def operations(self) -> tuple[Operation, ...]:
+        """Mustang's operations on its root."""
+        return operations_of(self.term)
+
+    def seen(self, event: Any, now: int) -> Any:
+        """What the condition looks at: the value, or why it is missing."""
+        if type(self.condition) in OF_LACK:
+            root = self.root
+            assert isinstance(root, Attribute)
+            if root.resolve(event) is None:
+                return root.lack(event)
+        return value_in(self.term, event, now)
 
     def truth(self, event: Any, now: int) -> bool:
-        raw = self.attribute.resolve(event)
-        value = raw if raw is not None and not self.operations else self.seen(raw, event, now)
+        term = self.term
+        value = term.resolve(event) if type(term) is Attribute else value_in(term, event, now)
+        if value is None and type(self.condition) in OF_LACK:
+            value = self.seen(event, now)
         held = satisfies(self.condition, value)
         if self.polarity is Polarity.INCLUDED:
             return held
-        return not held and (raw is not None or self.polarity is Polarity.EXCLUDED)
+        return not held and (value is not None or self.polarity is Polarity.EXCLUDED)
 
     def points(self, value: Any) -> float:
         """What the condition scores on a value that satisfies it."""
@@ -270,14 +293,15 @@ def _fold_deep(root: Expression, visit: Callable[[Expression, Sequence[T]], T]) 
 
 def checked_size(expression: Expression) -> int:
     """How many parts it has; InvalidCriterion where they or its levels are more than allowed."""
-    level, n_parts = 0, 1
+    level, n_parts = 0, 0
     nodes: Sequence[Expression] = (expression,)
-    while nodes := [part for node in nodes for part in node.parts]:
-        level, n_parts = level + 1, n_parts + len(nodes)
+    while nodes:
+        n_parts += sum(facts_of(one.term).n_parts if type(one) is Predicate else 1 for one in nodes)
         if level > MAX_LEVELS:
             raise InvalidCriterion(f"it is nested too deeply: {MAX_LEVELS} levels are the most")
         if n_parts > MAX_PARTS:
             raise InvalidCriterion(f"it has too many predicates: {MAX_PARTS} parts are the most")
+        nodes, level = [part for node in nodes for part in node.parts], level + 1
     return n_parts
 
 
@@ -332,17 +356,18 @@ def _scores(
 def _predicate_scores(
     predicate: Predicate, event: Any, now: int, weights: Mapping[Attribute, float]
 ) -> Scores:
-    raw = predicate.attribute.resolve(event)
-    value = predicate.seen(raw, event, now)
+    value = predicate.seen(event, now)
     asked: float | None = None
     if satisfies(predicate.condition, value):
-        asked = predicate.points(value) * weights.get(predicate.attribute, 1.0)
+        asked = predicate.points(value)
+        if weights and predicate.attribute is not None:
+            asked *= weights.get(predicate.attribute, 1.0)
     weak = 0.0 if asked is None else None
     if predicate.polarity is Polarity.INCLUDED:
         return asked, weak
     if predicate.polarity is Polarity.EXCLUDED:
         return weak, asked
-    return (None, 0.0) if raw is None else (weak, asked)
+    return (None, 0.0) if value is None else (weak, asked)
 
 
 def _sum(scores: Sequence[float | None]) -> float | None:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
-from remuda.model.attributes import Lack
+from remuda.model.attributes import Attribute, Lack
 from remuda.model.conditions import (
     Absent,
     Condition,
@@ -29,7 +29,9 @@ from remuda.model.conditions import (
     Suffix,
     Version,
 )
+from remuda.model.expressions import Expression, Predicate
 from remuda.model.networks import address_at
+from remuda.model.terms import Applied, Call, Case, Literal, Term
 from remuda.proof.accepted_texts import text_for
 
 # Of all types, and equal to nothing that a criterion is likely to ask for.
@@ -194,3 +196,26 @@ def _shifted(value: Any, step: timedelta) -> list[Any]:
         except OverflowError:  # the end of the calendar
             continue
     return found
+
+
+def literals(term: Term, rng: Random) -> list[Any]:
+    """What is written in a term, and values around what its cases ask."""
+    match term:
+        case Literal(value):
+            return [] if value is None else [value]
+        case Applied(_, inner):
+            return literals(inner, rng)
+        case Call(_, arguments):
+            return [value for one in arguments for value in literals(one, rng)]
+        case Case(branches, otherwise):
+            asked = [value for one, _ in branches for value in _asked(one, rng)]
+            given = [value for _, one in branches for value in literals(one, rng)]
+            return [*asked, *given, *literals(otherwise, rng)]
+        case Attribute():
+            return []
+
+
+def _asked(expression: Expression, rng: Random) -> list[Any]:
+    if isinstance(expression, Predicate):
+        return [*around(expression.condition, rng), *literals(expression.term, rng)]
+    return [value for part in expression.parts for value in _asked(part, rng)]
