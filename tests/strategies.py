@@ -61,6 +61,7 @@ from remuda.model.terms import Applied, Call, Case, Literal, Term, applied
 SOAK = os.environ.get("REMUDA_SOAK") == "1"
 ALL = os.environ.get("REMUDA_ALL") == "1"  # `./run test all`: what is missing is a failure
 SEED = int(os.environ.get("REMUDA_SEED", "0"))  # of what proofs draw without Hypothesis
+SHARDS = int(os.environ.get("REMUDA_SHARDS", "1"))  # processes that share a proof
 
 
 def count(reduced: int, full: int) -> int:

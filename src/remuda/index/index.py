@@ -39,8 +39,8 @@ from remuda.index.question import By, EventWeights, Now, Question, Tags, counted
 from remuda.index.region_answers import Undecided
 from remuda.index.roster import Column, Roster
 from remuda.index.segment import Segment
-from remuda.index.state import Ids, Late, Names, Part, State, Tail
-from remuda.index.trial import try_out
+from remuda.index.state import Ids, Late, Names, Part, Plain, State, Tail
+from remuda.index.trial import Tried, try_out
 from remuda.index.weighing import Weighing
 from remuda.language.criterion import Criterion
 from remuda.language.json_form import read_event
@@ -131,8 +131,7 @@ class Index:
 
     def add(self, criteria: Criterion | Iterable[Criterion]) -> None:
         """One criterion more, or many in one step; DuplicateCriterion if an id is taken."""
-        found = _given(criteria)
-        try_out(found)
+        found = try_out(_given(criteria))
         with self._writing:
             state = self._state
             for criterion in found:
@@ -143,8 +142,7 @@ class Index:
 
     def update(self, criteria: Criterion | Iterable[Criterion]) -> None:
         """Put each criterion in the place of the one with its id, or add it; all in one step."""
-        found = _given(criteria)
-        try_out(found)
+        found = try_out(_given(criteria))
         with self._writing:
             state = self._state
             wheres = [state.find(criterion.id) for criterion in found]
@@ -199,24 +197,21 @@ class Index:
         With `tags`, only of criteria that have any of them.
         """
         state, question, event = self._state, Question.of(now, tags), _event(event)
+        parts, tail = state.parts, state.tail
         found: list[tuple[int, str]] = []
-        late: Iterable[Late] = state.tail
-        parts = state.parts
-        if state.tail.made is not None:
-            parts, late = (*parts, state.tail.made), ()
+        if tail.made is None:
+            try:
+                found = tail.satisfied(event, question)
+            except MemoryError:
+                raise
+            except Exception:
+                parts = self._parts(state)
+        else:
+            parts = (*parts, tail.made)
         for part in parts:
             rows = part.match(part.segment.encoder.encode((event,), question.now), question).rows
             orders = part.roster.orders[rows].tolist()
             found += zip(orders, part.roster.names(rows), strict=True)
-        for one in late:
-            criterion = one.criterion
-            try:
-                if question.admits(criterion) and criterion.holds(event, now=question.now):
-                    found.append((one.order, criterion.id))
-            except MemoryError:
-                raise
-            except Exception as error:
-                one.fail(error)
         return [name for _, name in sorted(found)]
 
     def match_json(self, event: str | bytes, *, tags: Tags = None, now: Now = None) -> list[str]:
@@ -565,10 +560,10 @@ class Index:
                 state.tail.made = self._part_of(state.tail.late)
             return (*state.parts, state.tail.made)
 
-    def _answering(self, state: State, portion: Portion) -> Sequence[Part | Tail]:
+    def _answering(self, state: State, portion: Portion) -> Sequence[Part | Plain]:
         """Those who answer for some events: the parts and the tail, which may be one or not."""
         if state.tail and state.tail.plain(portion):
-            return (*state.parts, state.tail)
+            return (*state.parts, Plain(state.tail, lambda: self._parts(state)[-1]))
         return self._parts(state)
 
 
@@ -592,7 +587,7 @@ def load(
     return index
 
 
-def _best(parts: Sequence[Part | Tail], portion: Portion, question: Question, names: Names) -> Hits:
+def _best(parts: Sequence[Part | Plain], portion: Portion, question: Question, names: Names) -> Hits:
     """The best of all parts; what one has reached is the bar for the next."""
     n, weighing = question.n or 0, Weighing.of(portion, question)
     bars: Bars | None = None
@@ -721,7 +716,10 @@ def _found(state: State, id: str) -> tuple[int, int]:
 
 def _given(criteria: Criterion | Iterable[Criterion]) -> tuple[Criterion, ...]:
     """One or many as many, no id twice."""
-    found = (criteria,) if isinstance(criteria, Criterion) else tuple(criteria)
+    if isinstance(criteria, Tried):  # a caller's, who has tried them before writing them down
+        found: tuple[Criterion, ...] = criteria
+    else:
+        found = (criteria,) if isinstance(criteria, Criterion) else tuple(criteria)
     _no_duplicates(found)
     return found
 
