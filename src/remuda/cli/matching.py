@@ -33,9 +33,10 @@ class Job:
     input_format: str | None
     format: str | None
     text: Sequence[str]
+    overwrite: bool
 
     def run(self, local: bool, master: str, conf: Sequence[str] | None) -> None:
-        options.check_format(self.format)
+        options.check_output(self.output, self.format, overwrite=self.overwrite)
         options.check_input_format(self.input_format)
         options.check_threads()
         if local:
@@ -54,6 +55,7 @@ def match(
     index: options.IndexPath,
     events: options.Events,
     output: options.Output = "-",
+    overwrite: options.Overwrite = False,
     explode: Explode = False,
     tags: options.Tags = None,
     now: options.Now = None,
@@ -72,7 +74,7 @@ def match(
     not an object. In CSV a list is JSON in its cell.
     """
     question = _question(now, tags)
-    files = events, output, input_format, format, tuple(text or ())
+    files = events, output, input_format, format, tuple(text or ()), overwrite
     Job(index, version, question, explode, *files).run(local, master, conf)
 
 
@@ -85,6 +87,7 @@ def top(
         typer.Option("--weight", help="An attribute's weight, as attribute=weight; repeat."),
     ] = None,
     output: options.Output = "-",
+    overwrite: options.Overwrite = False,
     explode: Explode = False,
     tags: options.Tags = None,
     now: options.Now = None,
@@ -101,7 +104,7 @@ def top(
     What comes out is as with match, and each of the matches is an object with id and score.
     """
     question = _question(now, tags, n, options.numbers(weights, "--weight"))
-    files = events, output, input_format, format, tuple(text or ())
+    files = events, output, input_format, format, tuple(text or ()), overwrite
     Job(index, version, question, explode, *files).run(local, master, conf)
 
 

@@ -57,7 +57,7 @@ def stats(
 
 def prune(
     index: options.IndexPath,
-    keep: Annotated[int, typer.Option(min=1, help="How many versions stay, the newest.")] = 1,
+    keep: Annotated[int, typer.Option(min=1, help="How many versions stay, the newest.")] = 3,
 ) -> None:
     """Remove old versions of an index, and what only they need."""
     from remuda.index.storage import current_version

@@ -25,11 +25,19 @@ def local(path: str | PathLike[str]) -> Path:
     Looked at before anything makes a `Path` of it: that writes `s3://bucket` as `s3:/bucket`.
     """
     text = os.fspath(path)
-    scheme, served = _SCHEME.match(text), _FILE.fullmatch(text)
-    if scheme is None or served is not None:
+    if is_local(text):
+        served = _FILE.fullmatch(text)
         return Path(text if served is None else served[1])
+    scheme = _SCHEME.match(text)
+    assert scheme is not None
     reason = f"{scheme[1]}: is not a file system of this machine; name a directory or a mount"
     raise StorageError(text, reason)
+
+
+def is_local(path: str | PathLike[str]) -> bool:
+    """Whether the path is of this machine: without a scheme, or with `file:`."""
+    text = os.fspath(path)
+    return _SCHEME.match(text) is None or _FILE.fullmatch(text) is not None
 
 
 def aside(target: Path) -> Path:

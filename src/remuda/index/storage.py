@@ -110,6 +110,14 @@ def publish(path: Path, entries: Sequence[Entry], facts: dict[str, Any], next_or
     return version
 
 
+def check_shrinking(path: str, n_removed: int, n_before: int) -> None:
+    """Refuse a build that takes most criteria away: its input may be cut short."""
+    if 2 * n_removed > n_before:
+        reason = f"the build would remove {n_removed:,} of its {n_before:,} criteria"
+        advice = "if its input is complete, allow_shrink (--allow-shrink) lets it"
+        raise StorageError(path, f"{reason}; {advice}")
+
+
 def layouts(matcher: str) -> dict[str, Any]:
     """The numbers by which segments of this code are laid out."""
     kinds = {"matcher": conjunction_matcher(matcher), "cnf": cnf_matcher(matcher)}
@@ -164,7 +172,7 @@ def alive(reading: Reading, entry: Mapping[str, Any], n: int) -> Bools | None:
         return frozen(bits[:n].astype(np.bool_))
 
 
-def prune(path: Path, keep: int = 1) -> list[str]:
+def prune(path: Path, keep: int = 3) -> list[str]:
     """Remove all versions but the newest ones, and the segments that none of those needs.
 
     Who has an old version open keeps its pages; who opens one by name meanwhile may fail.

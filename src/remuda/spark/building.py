@@ -99,11 +99,13 @@ def build_index(
     shards: int | None = None,
     matcher: str = "auto",
     scalars: Iterable[str] = (),
+    allow_shrink: bool = False,
 ) -> Built:
     """Index the criteria in a directory that driver and workers reach, as its newest version.
 
     Where there is a version already, only what differs from it is written; a criterion that
-    changed keeps its place in the order, new ones come last in the order of the input.
+    changed keeps its place in the order, new ones come last in the order of the input. A build
+    that would remove more than half of the criteria is refused unless `allow_shrink` is given.
     """
     began = time.monotonic()
     good = _canonical(criteria.good if isinstance(criteria, Criteria) else criteria)
@@ -121,11 +123,14 @@ def build_index(
         before = _version(home)
         n_shards = shards or (before.facts.get("shards") if before else None) or _enough(criteria)
         reports = _run(good, before, home, {**facts, "shards": n_shards})
+        counts = {
+            name: sum(report[name] for report in reports)
+            for name in ("added", "changed", "removed", "kept")
+        }
+        if not allow_shrink:
+            n_before = counts["changed"] + counts["removed"] + counts["kept"]
+            storage.check_shrinking(str(home), counts["removed"], n_before)
         version = _published(home, before, {**facts, "shards": n_shards}, reports)
-    counts = {
-        name: sum(report[name] for report in reports)
-        for name in ("added", "changed", "removed", "kept")
-    }
     seconds = time.monotonic() - began
     return Built(version, n_shards, **counts, rejected=rejected, seconds=seconds)
 
