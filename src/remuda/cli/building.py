@@ -13,7 +13,7 @@ from remuda.cli.files import read_criteria
 from remuda.cli.rejects import Sieve, keep_rejects, show_rejects
 from remuda.cli.screen import Figures, counted, warn, working
 from remuda.cli.spark_session import need_spark
-from remuda.index import files
+from remuda.index.stores import store_of
 
 if TYPE_CHECKING:
     from remuda.index.index import Index
@@ -70,7 +70,7 @@ def build(
     """
     options.check_matcher(matcher)
     options.check_input_format(input_format)
-    files.local(index)  # refused now, and not when all criteria were read
+    store_of(index)  # refused now, and not when all criteria were read
     plan = Plan(
         criteria, input_format, index, matcher, tuple(scalars or ()), strict, rejects, shards,
         allow_shrink,
@@ -112,7 +112,7 @@ def _built(plan: Plan, criteria: Sequence[Criterion]) -> str:
     from remuda.index.storage import check_shrinking
     from remuda.model.attributes import Attribute
 
-    if (files.local(plan.index) / "CURRENT").exists():
+    if store_of(plan.index).exists():
         index = load(plan.index)
         if not plan.allow_shrink:
             n_removed = len(set(index.ids()) - {one.id for one in criteria})

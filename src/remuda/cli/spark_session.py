@@ -128,7 +128,7 @@ def _watch(spark: Any, told: Callable[[str], None], done: threading.Event) -> No
 
 
 def one_line(text: str) -> str:
-    """What an error of Spark's says: the last line of a worker's traceback, or Java's last cause."""
+    """What an error of Spark's says: of a worker's traceback the last line, of Java's the cause."""
     told, _, thrown = text.partition("JVM stacktrace:")
     lines = [line for line in told.splitlines() if line.strip()]
     if "Traceback (most recent call last):" in text:

@@ -113,16 +113,25 @@ def write_checked(path: Path, body: bytes) -> None:
     """A small file with its checksum in the first line, at once or not at all."""
     try:
         with writing(path) as file:
-            file.write(_checksum(body) + b"\n" + body)
+            file.write(with_checksum(body))
     except OSError as error:
         raise storage_error(path, error) from None
 
 
 def read_checked(path: Path) -> bytes:
     """The body of such a file."""
-    checksum, _, body = path.read_bytes().partition(b"\n")
+    return checked(path.read_bytes(), str(path))
+
+
+def with_checksum(body: bytes) -> bytes:
+    return _checksum(body) + b"\n" + body
+
+
+def checked(content: bytes, name: str) -> bytes:
+    """The body, once its checksum is seen to be right."""
+    checksum, _, body = content.partition(b"\n")
     if checksum != _checksum(body):
-        raise StorageError(str(path), "it is damaged: its checksum is wrong")
+        raise StorageError(name, "it is damaged: its checksum is wrong")
     return body
 
 

@@ -12,7 +12,6 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -26,7 +25,6 @@ from remuda.encoding.vocabulary import View
 from remuda.errors import CriterionNotFound, DuplicateCriterion, StorageError
 from remuda.index import storage
 from remuda.index.answers import Answer
-from remuda.index.files import local
 from remuda.index.forking import in_child
 from remuda.index.hits import best, joined, none, side_by_side
 from remuda.index.matches import Match, Matches
@@ -37,6 +35,7 @@ from remuda.index.question import Now, Question, Tags, Weights, counted
 from remuda.index.roster import Column, Roster
 from remuda.index.segment import Segment
 from remuda.index.state import Ids, Late, Names, Part, State, Tail
+from remuda.index.stores import Store, store_of
 from remuda.index.trial import try_out
 from remuda.language.criterion import Criterion
 from remuda.language.json_form import read_event
@@ -55,9 +54,9 @@ _SMALL = _TAIL_PARTS // _TAIL  # parts of a criterion of which a whole tail is n
 
 
 class Published(NamedTuple):
-    """A version on disk, and the state that it is of."""
+    """A version in a store, and the state that it is of."""
 
-    path: Path
+    store: Store
     version: str
     state: State
 
@@ -369,8 +368,8 @@ class Index:
         return found
 
     def save(self, path: str | PathLike[str]) -> str:
-        """Write a new version into the directory; only what changed is written. Its name."""
-        home = local(path)
+        """Write a new version into a directory or at a URI; only what changed. Its name."""
+        home = store_of(path)
         with self._writing:
             self._state = replace(self._state, parts=self._parts(self._state), tail=Tail())
             state = self._state
@@ -394,13 +393,13 @@ class Index:
             if old is None:
                 raise StorageError("refresh", "this index was neither loaded nor saved")
             if self._state is not old.state:
-                raise StorageError(str(old.path), "this index has changes that were not saved")
-            version = storage.current_version(old.path)
+                raise StorageError(str(old.store), "this index has changes that were not saved")
+            version = storage.current_version(old.store)
             if version == old.version:
                 return False
             known = {part.segment.home: part for part in self._state.parts if part.segment.home}
-            state, _ = storage.load(old.path, version, known=known)
-            self._state, self._published = state, Published(old.path, version, state)
+            state, _ = storage.load(old.store, version, known=known)
+            self._state, self._published = state, Published(old.store, version, state)
             return True
 
     def merge(self) -> None:
@@ -501,10 +500,11 @@ def load(
 ) -> Index:
     """Open a saved index, by default its newest version; its arrays are memory-mapped.
 
+    It is in a directory, or at a URI, of which this machine then keeps a copy (REMUDA_CACHE).
     With `segments`, only those are opened. The structure of all arrays is checked always, the
     checksums of their files unless `verify` is off.
     """
-    home = local(path)
+    home = store_of(path)
     state, found = storage.load(home, version, segments, verify=verify)
     index = Index(matcher=found.facts["matcher"], scalars=found.facts["scalars"])
     index._state = state

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain
 from os import PathLike
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -17,10 +16,10 @@ from pyspark.sql.types import DataType, DoubleType, StringType, StructField, Str
 
 from remuda.encoding.events import Portion, in_column
 from remuda.index.answers import Answer
-from remuda.index.files import local
 from remuda.index.index import Index, load
 from remuda.index.question import Question
 from remuda.index.storage import current_version
+from remuda.index.stores import address
 from remuda.model.attributes import Attribute
 from remuda.spark.events import check
 
@@ -55,8 +54,8 @@ class Task:
     ) -> Task:
         """A task that can be done: what is wrong with it is said on the driver."""
         check(events.schema, event)
-        path = str(local(index).absolute())  # a link stays one: it may lead elsewhere on a worker
-        return cls(path, version or current_version(Path(path)), question, event, timed)
+        path = address(index)
+        return cls(path, version or current_version(path), question, event, timed)
 
     @property
     def kind(self) -> DataType:
