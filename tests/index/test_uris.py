@@ -17,6 +17,7 @@ from remuda.cli import building
 from remuda.errors import StorageError
 from remuda.index import cache, storage
 from remuda.index.remote import Remote
+from remuda.index.remote_files import RemoteFiles
 from remuda.index.stores import SEGMENTS, VERSIONS, Store, store_of
 from remuda.language.criterion import Criterion
 from remuda.language.text import parse
@@ -39,10 +40,11 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     if request.param == "s3":
         yield store_of(request.getfixturevalue("bucket") + "/ads")
     elif request.param == "mount":
-        yield Remote("dbfs:/ads", LocalFileSystem(auto_mkdir=True), str(tmp_path / "mount"))
+        files = LocalFileSystem(auto_mkdir=True)
+        yield Remote(RemoteFiles("dbfs:/ads", files, str(tmp_path / "mount")))
     else:
         files = MemoryFileSystem()
-        yield Remote("memory://ads", files, "/ads")
+        yield Remote(RemoteFiles("memory://ads", files, "/ads"))
         files.store.clear()
 
 
@@ -68,9 +70,9 @@ def test_versions_share_segments_and_a_machine_fetches_each_once(
     index.save(store)
     assert len(store.names(SEGMENTS)) == 2
     fetched: list[str] = []
-    fetch = Remote._fetch
+    fetch = RemoteFiles.fetch
     monkeypatch.setattr(
-        Remote, "_fetch", lambda self, name, to: (fetched.append(name), fetch(self, name, to))
+        RemoteFiles, "fetch", lambda self, name, to: (fetched.append(name), fetch(self, name, to))
     )
     rm.load(store)
     assert not fetched, "what was written here is there already"
@@ -111,18 +113,18 @@ def test_a_build_that_dies_leaves_the_version_before(
     index = rm.Index.build(rules(1, 2))
     index.save(store)
     left = [n_uploads]
-    upload = Remote._upload
+    publish = Remote._publish
 
     def fails(self: Remote, *arguments: Any, **named: Any) -> None:
         if not left[0]:
             raise KeyboardInterrupt
         left[0] -= 1
-        upload(self, *arguments, **named)
+        publish(self, *arguments, **named)
 
     index.add(rules(3))
     index.remove("r1")
     with monkeypatch.context() as patch:
-        patch.setattr(Remote, "_upload", fails)
+        patch.setattr(Remote, "_publish", fails)
         try:
             index.save(store)
         except KeyboardInterrupt:
@@ -162,27 +164,27 @@ def test_a_version_or_segment_that_is_gone_is_named(store: Any) -> None:
 
 def test_a_store_that_fails_says_so(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     rm.Index.build(rules(1)).save(store)
-    monkeypatch.setattr("remuda.index.remote._PAUSE", 0.0)
+    monkeypatch.setattr("remuda.index.remote_files._PAUSE", 0.0)
 
     def refuses(*_: Any, **__: Any) -> None:
         raise OSError("503, slow down")
 
-    monkeypatch.setattr(store.files, "cat_file", refuses)
+    monkeypatch.setattr(store.files.system, "cat_file", refuses)
     with pytest.raises(StorageError, match="the store fails: 503, slow down"):
         rm.load(store)
 
 
 def test_a_store_that_is_busy_for_a_moment(store: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     rm.Index.build(rules(1)).save(store)
-    monkeypatch.setattr("remuda.index.remote._PAUSE", 0.0)
-    read, failures = store.files.cat_file, [OSError("503"), TimeoutError()]
+    monkeypatch.setattr("remuda.index.remote_files._PAUSE", 0.0)
+    read, failures = store.files.system.cat_file, [OSError("503"), TimeoutError()]
 
     def often(*arguments: Any, **named: Any) -> Any:
         if failures:
             raise failures.pop()
         return read(*arguments, **named)
 
-    monkeypatch.setattr(store.files, "cat_file", often)
+    monkeypatch.setattr(store.files.system, "cat_file", often)
     assert rm.load(store).match({"a": 1}) == ["r1"]
 
 
