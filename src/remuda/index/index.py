@@ -12,7 +12,6 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -28,7 +27,6 @@ from remuda.errors import CriterionNotFound, DuplicateCriterion, StorageError
 from remuda.index import region_answers, storage
 from remuda.index.answers import Answer
 from remuda.index.choosing import NO_FLOATS, Bars, bars_of, best, raised
-from remuda.index.files import local
 from remuda.index.forking import in_child
 from remuda.index.hits import joined, none, side_by_side
 from remuda.index.matches import Match, Matches
@@ -40,6 +38,7 @@ from remuda.index.region_answers import Undecided
 from remuda.index.roster import Column, Roster
 from remuda.index.segment import Segment
 from remuda.index.state import Ids, Late, Names, Part, Plain, State, Tail
+from remuda.index.stores import Store, store_of
 from remuda.index.trial import Tried, try_out
 from remuda.index.weighing import Weighing
 from remuda.language.criterion import Criterion
@@ -64,9 +63,9 @@ _SMALL = _TAIL_PARTS // _TAIL  # parts of a criterion of which a whole tail is n
 
 
 class Published(NamedTuple):
-    """A version on disk, and the state that it is of."""
+    """A version in a store, and the state that it is of."""
 
-    path: Path
+    store: Store
     version: str
     state: State
 
@@ -442,8 +441,8 @@ class Index:
         return found
 
     def save(self, path: str | PathLike[str]) -> str:
-        """Write a new version into the directory; only what changed is written. Its name."""
-        home = local(path)
+        """Write a new version into a directory or at a URI; only what changed. Its name."""
+        home = store_of(path)
         with self._writing:
             self._state = replace(self._state, parts=self._parts(self._state), tail=Tail())
             state = self._state
@@ -467,13 +466,13 @@ class Index:
             if old is None:
                 raise StorageError("refresh", "this index was neither loaded nor saved")
             if self._state is not old.state:
-                raise StorageError(str(old.path), "this index has changes that were not saved")
-            version = storage.current_version(old.path)
+                raise StorageError(str(old.store), "this index has changes that were not saved")
+            version = storage.current_version(old.store)
             if version == old.version:
                 return False
             known = {part.segment.home: part for part in self._state.parts if part.segment.home}
-            state, _ = storage.load(old.path, version, known=known)
-            self._state, self._published = state, Published(old.path, version, state)
+            state, _ = storage.load(old.store, version, known=known)
+            self._state, self._published = state, Published(old.store, version, state)
             return True
 
     def merge(self) -> None:
@@ -576,10 +575,11 @@ def load(
 ) -> Index:
     """Open a saved index, by default its newest version; its arrays are memory-mapped.
 
+    It is in a directory, or at a URI, of which this machine then keeps a copy (REMUDA_CACHE).
     With `segments`, only those are opened. The structure of all arrays is checked always, the
     checksums of their files unless `verify` is off.
     """
-    home = local(path)
+    home = store_of(path)
     state, found = storage.load(home, version, segments, verify=verify)
     index = Index(matcher=found.facts["matcher"], scalars=found.facts["scalars"])
     index._state = state
@@ -587,7 +587,9 @@ def load(
     return index
 
 
-def _best(parts: Sequence[Part | Plain], portion: Portion, question: Question, names: Names) -> Hits:
+def _best(
+    parts: Sequence[Part | Plain], portion: Portion, question: Question, names: Names
+) -> Hits:
     """The best of all parts; what one has reached is the bar for the next."""
     n, weighing = question.n or 0, Weighing.of(portion, question)
     bars: Bars | None = None
