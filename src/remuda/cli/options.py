@@ -65,7 +65,7 @@ Rejects = Annotated[
 
 def moment(text: str | None) -> datetime | int | None:
     """The moment that `--now` names."""
-    from remuda.language.moments import read_timestamp
+    from remuda.model.readings import read_timestamp
 
     if text is None or text.lstrip("-").isdecimal():
         return None if text is None else int(text)
