@@ -245,7 +245,7 @@ def _of_constants(left: _Side, right: _Side, kind: type[exp.Expr], deny: bool) -
     if value is None or other is None:
         same = value is None and other is None
         return And() if kind in _NULL_SAFE and same != deny else Or()
-    return And() if satisfies(_condition(kind, other, right.node), value) != deny else Or(, 0)
+    return And() if satisfies(_condition(kind, other, right.node), value, 0) != deny else Or()
 
 
 def _of_terms(left: Term, right: Term, kind: type[exp.Expr], deny: bool) -> Expression:
