@@ -262,6 +262,7 @@ class Segment:
         if self.plan.cnf.n_rows:
             if not len(wanted.groups.starts):
                 bars = raised(bars, bars_of(found[0], wanted.priorities, wanted.n))
+            choice = choice._replace(written=False)  # a row may be met by less than its best
             found.append(self._best_of(self.cnf, 1, events, choice, weighed, bars))
         return found
 
@@ -274,7 +275,7 @@ class Segment:
             self._owning.absolute_bounds(plan) if signed else bounds.criteria,
             bounds.plain,
             not (len(plan.programs.value_weight) or self._owning.of(plan)[2]),
-            bounds.written,
+            bounds.written and not signed,
             wanted.priorities,
             wanted.alive,
             wanted.tagged,
