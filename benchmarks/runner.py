@@ -6,7 +6,18 @@ import sys
 from collections.abc import Sequence
 
 from benchmarks import against as by_turns
-from benchmarks import auto, core, encoding, engine, language, mustang, onedim, ranking, spark
+from benchmarks import (
+    auto,
+    core,
+    encoding,
+    engine,
+    language,
+    mustang,
+    onedim,
+    ranking,
+    shapes,
+    spark,
+)
 from benchmarks.definitions import Experiment, chosen, experiments, generator, small
 from benchmarks.measure import Cost, WrongAnswer, measure, warm_up
 from benchmarks.report import keep, plot, show
@@ -19,6 +30,7 @@ _OTHERS = {
     "onedim": ("The PS-Tree beside the Interval-Tree and the Segment-Tree.", onedim.main),
     "ranking": ("What do the best N cost beside all matches?", ranking.main),
     "engine": ("Adds a second, alone and together, durable and not; opening.", engine.main),
+    "shapes": ("What does an event cost as criteria grow wide?", shapes.main),
     "spark": ("Ours beside the ways a user would write it on Spark.", spark.main),
     "encoding": ("What does it cost to turn events into numbers?", encoding.main),
 }

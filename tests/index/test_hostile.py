@@ -185,3 +185,23 @@ def test_what_is_remembered_of_events_is_bounded(
     size, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert size < 1 << 19
+
+
+def test_a_criterion_is_tried_out_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    n_planned, plan = 0, trial.plan
+
+    def counting(*of: Any) -> Any:
+        nonlocal n_planned
+        n_planned += 1
+        return plan(*of)
+
+    monkeypatch.setattr(trial, "plan", counting)
+    with rm.Engine(tmp_path, matcher="scan") as engine:
+        engine.add("x", rm.Criterion("first", rm.attr("a").like("é%")))
+        assert n_planned == 1
+        engine.add("x", rm.Criterion("one", rm.attr("a").like("%é")))
+        assert n_planned == 2
+        engine.update("x", [rm.Criterion("one", rm.attr("a").like("%é%"))])
+        assert n_planned == 3
+        engine.disable("x", "one")
+        assert n_planned == 4

@@ -33,9 +33,10 @@ class Job:
     input_format: str | None
     format: str | None
     text: Sequence[str]
+    overwrite: bool
 
     def run(self, local: bool, master: str, conf: Sequence[str] | None) -> None:
-        options.check_format(self.format)
+        options.check_output(self.output, self.format, overwrite=self.overwrite)
         options.check_input_format(self.input_format)
         options.check_threads()
         if local:
@@ -54,6 +55,7 @@ def match(
     index: options.IndexPath,
     events: options.Events,
     output: options.Output = "-",
+    overwrite: options.Overwrite = False,
     explode: Explode = False,
     tags: options.Tags = None,
     now: options.Now = None,
@@ -72,7 +74,7 @@ def match(
     not an object. In CSV a list is JSON in its cell.
     """
     question = _question(now, tags)
-    files = events, output, input_format, format, tuple(text or ())
+    files = events, output, input_format, format, tuple(text or ()), overwrite
     Job(index, version, question, explode, *files).run(local, master, conf)
 
 
@@ -94,6 +96,7 @@ def top(
         typer.Option(help="The best of each group; with advertiser, of each tag advertiser:…"),
     ] = None,
     output: options.Output = "-",
+    overwrite: options.Overwrite = False,
     explode: Explode = False,
     tags: options.Tags = None,
     now: options.Now = None,
@@ -115,7 +118,7 @@ def top(
         raise typer.BadParameter(f"--by: the best are by score or by priority, not by {by!r}")
     given = weights_column or options.numbers(weights, "--weight")
     question = _question(now, tags, n, given, by, per)
-    files = events, output, input_format, format, tuple(text or ())
+    files = events, output, input_format, format, tuple(text or ()), overwrite
     Job(index, version, question, explode, *files).run(local, master, conf)
 
 

@@ -45,7 +45,7 @@ from remuda.index.index import Index
 from remuda.index.matches import Match, Matches
 from remuda.index.nearest import Near
 from remuda.index.question import By, Now, Question, Tags
-from remuda.index.trial import try_out
+from remuda.index.trial import Tried, try_out
 from remuda.language import json_form
 from remuda.language.criterion import Criterion
 from remuda.model.explanations import Explanation
@@ -242,7 +242,7 @@ class Engine:
         self._check_writable()
         if name in self._slots:
             raise IndexExists(name)
-        found = several(criteria_in(text))
+        found = try_out(several(criteria_in(text)))
         if not self._make(name, found, self._texts(found)):
             raise IndexExists(name)
 
@@ -383,12 +383,9 @@ class Engine:
         if self._store is not None:
             self._store.log.check()
 
-    def _texts(self, criteria: Iterable[Criterion]) -> list[Raw]:
-        """The criteria as the log has them; what is in the log must not fail."""
-        if self._store is None:
-            return []
-        try_out(criteria)
-        return documents(criteria)
+    def _texts(self, criteria: Tried) -> list[Raw]:
+        """The criteria as the log has them, tried before: what is in the log must not fail."""
+        return [] if self._store is None else documents(criteria)
 
     def _put(
         self,
@@ -398,14 +395,15 @@ class Engine:
         check: Callable[[Index, Sequence[Criterion]], None],
     ) -> None:
         self._check_writable()
-        texts = self._texts(criteria)
+        tried = try_out(criteria)
+        texts = self._texts(tried)
         done = False
         while not done:
             slot = self._slots.get(name)
             if slot is None:
-                done = self._make(name, criteria, texts)
+                done = self._make(name, tried, texts)
             else:
-                done = self._change(name, slot, Put(slot.number, texts), criteria, check, put)
+                done = self._change(name, slot, Put(slot.number, texts), tried, check, put)
 
     def _make(self, name: str, criteria: Sequence[Criterion], texts: list[Raw]) -> bool:
         """Make an index of the criteria; whether the name was free."""
@@ -454,7 +452,7 @@ class Engine:
                 done = self._slots.get(name) is slot
                 if done:
                     there = [slot.index[one] for one in dict.fromkeys(ids)]
-                    switched = [replace(criterion, enabled=enabled) for criterion in there]
+                    switched = try_out(replace(one, enabled=enabled) for one in there)
                     body = encode(Put(slot.number, self._texts(switched)))
                     slot.n_changes += 1
                     position = self._logged(body, partial(slot.index.update, switched))

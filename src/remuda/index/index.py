@@ -12,7 +12,6 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -21,13 +20,13 @@ import pyarrow as pa
 from remuda.arrays import Longs, frozen
 from remuda.encoding.encoder import Encoder
 from remuda.encoding.events import Portion, Source
+from remuda.encoding.regions import Region
 from remuda.encoding.table import EventBatch
 from remuda.encoding.vocabulary import Dimension, View
 from remuda.errors import CriterionNotFound, DuplicateCriterion, StorageError
-from remuda.index import storage
+from remuda.index import region_answers, storage
 from remuda.index.answers import Answer
 from remuda.index.choosing import NO_FLOATS, Bars, bars_of, best, raised
-from remuda.index.files import local
 from remuda.index.forking import in_child
 from remuda.index.hits import joined, none, side_by_side
 from remuda.index.matches import Match, Matches
@@ -35,13 +34,16 @@ from remuda.index.merged_parts import merged, worth_merging
 from remuda.index.nearest import Near, shortfall
 from remuda.index.portions import Size, in_order, n_threads
 from remuda.index.question import By, EventWeights, Now, Question, Tags, counted
+from remuda.index.region_answers import Undecided
 from remuda.index.roster import Column, Roster
 from remuda.index.segment import Segment
-from remuda.index.state import Ids, Late, Names, Part, State, Tail
-from remuda.index.trial import try_out
+from remuda.index.state import Ids, Late, Names, Part, Plain, State, Tail
+from remuda.index.stores import Store, store_of
+from remuda.index.trial import Tried, try_out
 from remuda.index.weighing import Weighing
 from remuda.language.criterion import Criterion
 from remuda.language.json_form import read_event
+from remuda.language.text import parse
 from remuda.matchers.contract import NAMES, Hits
 from remuda.model.attributes import Attribute
 from remuda.model.conditions import OF_LACK
@@ -52,6 +54,8 @@ from remuda.model.weights import Weights
 
 T = TypeVar("T")
 
+Where = Expression | str | Mapping[str, Any]
+
 _SAMPLE = 1 << 16  # events of a sample that are looked at
 _TAIL = 192  # criteria that wait before they become a segment
 _TAIL_PARTS = 1 << 13  # parts of these: they are evaluated one by one
@@ -59,9 +63,9 @@ _SMALL = _TAIL_PARTS // _TAIL  # parts of a criterion of which a whole tail is n
 
 
 class Published(NamedTuple):
-    """A version on disk, and the state that it is of."""
+    """A version in a store, and the state that it is of."""
 
-    path: Path
+    store: Store
     version: str
     state: State
 
@@ -126,8 +130,7 @@ class Index:
 
     def add(self, criteria: Criterion | Iterable[Criterion]) -> None:
         """One criterion more, or many in one step; DuplicateCriterion if an id is taken."""
-        found = _given(criteria)
-        try_out(found)
+        found = try_out(_given(criteria))
         with self._writing:
             state = self._state
             for criterion in found:
@@ -138,8 +141,7 @@ class Index:
 
     def update(self, criteria: Criterion | Iterable[Criterion]) -> None:
         """Put each criterion in the place of the one with its id, or add it; all in one step."""
-        found = _given(criteria)
-        try_out(found)
+        found = try_out(_given(criteria))
         with self._writing:
             state = self._state
             wheres = [state.find(criterion.id) for criterion in found]
@@ -193,25 +195,22 @@ class Index:
 
         With `tags`, only of criteria that have any of them.
         """
-        state, question = self._state, Question.of(now, tags)
+        state, question, event = self._state, Question.of(now, tags), _event(event)
+        parts, tail = state.parts, state.tail
         found: list[tuple[int, str]] = []
-        late: Iterable[Late] = state.tail
-        parts = state.parts
-        if state.tail.made is not None:
-            parts, late = (*parts, state.tail.made), ()
+        if tail.made is None:
+            try:
+                found = tail.satisfied(event, question)
+            except MemoryError:
+                raise
+            except Exception:
+                parts = self._parts(state)
+        else:
+            parts = (*parts, tail.made)
         for part in parts:
             rows = part.match(part.segment.encoder.encode((event,), question.now), question).rows
             orders = part.roster.orders[rows].tolist()
             found += zip(orders, part.roster.names(rows), strict=True)
-        for one in late:
-            criterion = one.criterion
-            try:
-                if question.admits(criterion) and criterion.holds(event, now=question.now):
-                    found.append((one.order, criterion.id))
-            except MemoryError:
-                raise
-            except Exception as error:
-                one.fail(error)
         return [name for _, name in sorted(found)]
 
     def match_json(self, event: str | bytes, *, tags: Tags = None, now: Now = None) -> list[str]:
@@ -251,7 +250,7 @@ class Index:
                 f"an event's weights are by attribute, such as {{'age': 2}}: {weights!r}"
             )
         question = Question.of(now, tags, counted(n), weights, by, per)
-        return self._all([event], question, 1).best(0)
+        return self._all([_event(event)], question, 1).best(0)
 
     def top_many(
         self,
@@ -356,6 +355,54 @@ class Index:
             for _, name, part, place in near[:n]
         ]
 
+    def possible(
+        self,
+        where: Where | Iterable[Where],
+        *,
+        missing: Iterable[str] = (),
+        present: Iterable[str] = (),
+        tags: Tags = None,
+        now: Now = None,
+    ) -> Matches:
+        """The criteria that some event within a region satisfies, or within each of several.
+
+        A region is a conjunction of conditions on plain attributes, as text, as an expression or
+        as JSON. What it does not mention may be any scalar or missing, but for what is said to be
+        `missing` or `present`. `Matches.exact` says of each region whether its answer is exact;
+        otherwise it may name too many.
+        """
+        state, question = self._state, Question.of(now, tags)
+        regions = _regions(where, missing, present, question.now)
+        return region_answers.possible(self._parts(state), Names(state), regions, question)
+
+    def certain(
+        self,
+        where: Where | Iterable[Where],
+        *,
+        missing: Iterable[str] = (),
+        present: Iterable[str] = (),
+        tags: Tags = None,
+        now: Now = None,
+    ) -> Matches:
+        """The criteria that every event within a region satisfies, regions as for `possible`.
+
+        Where an answer is not exact, it may name too few.
+        """
+        state, question = self._state, Question.of(now, tags)
+        regions = _regions(where, missing, present, question.now)
+        return region_answers.certain(self._parts(state), Names(state), regions, question)
+
+    def undecided(
+        self, event: Any, unknown: Iterable[str], *, tags: Tags = None, now: Now = None
+    ) -> list[Undecided]:
+        """The criteria that depend on attributes of the event that are not known, and on which.
+
+        What is unknown may be any scalar or missing; all else is as in the event.
+        """
+        question = Question.of(now, tags)
+        region = Region.around(event, _paths(unknown, "unknown"), question.now)
+        return region_answers.undecided(self.parts, region, question)
+
     def explain(self, event: Any, id: str, *, now: Now = None) -> Explanation:
         """Why the criterion holds for the event, or why not."""
         return self[id].explain(event, now=now)
@@ -394,8 +441,8 @@ class Index:
         return found
 
     def save(self, path: str | PathLike[str]) -> str:
-        """Write a new version into the directory; only what changed is written. Its name."""
-        home = local(path)
+        """Write a new version into a directory or at a URI; only what changed. Its name."""
+        home = store_of(path)
         with self._writing:
             self._state = replace(self._state, parts=self._parts(self._state), tail=Tail())
             state = self._state
@@ -419,13 +466,13 @@ class Index:
             if old is None:
                 raise StorageError("refresh", "this index was neither loaded nor saved")
             if self._state is not old.state:
-                raise StorageError(str(old.path), "this index has changes that were not saved")
-            version = storage.current_version(old.path)
+                raise StorageError(str(old.store), "this index has changes that were not saved")
+            version = storage.current_version(old.store)
             if version == old.version:
                 return False
             known = {part.segment.home: part for part in self._state.parts if part.segment.home}
-            state, _ = storage.load(old.path, version, known=known)
-            self._state, self._published = state, Published(old.path, version, state)
+            state, _ = storage.load(old.store, version, known=known)
+            self._state, self._published = state, Published(old.store, version, state)
             return True
 
     def merge(self) -> None:
@@ -512,10 +559,10 @@ class Index:
                 state.tail.made = self._part_of(state.tail.late)
             return (*state.parts, state.tail.made)
 
-    def _answering(self, state: State, portion: Portion) -> Sequence[Part | Tail]:
+    def _answering(self, state: State, portion: Portion) -> Sequence[Part | Plain]:
         """Those who answer for some events: the parts and the tail, which may be one or not."""
         if state.tail and state.tail.plain(portion):
-            return (*state.parts, state.tail)
+            return (*state.parts, Plain(state.tail, lambda: self._parts(state)[-1]))
         return self._parts(state)
 
 
@@ -528,10 +575,11 @@ def load(
 ) -> Index:
     """Open a saved index, by default its newest version; its arrays are memory-mapped.
 
+    It is in a directory, or at a URI, of which this machine then keeps a copy (REMUDA_CACHE).
     With `segments`, only those are opened. The structure of all arrays is checked always, the
     checksums of their files unless `verify` is off.
     """
-    home = local(path)
+    home = store_of(path)
     state, found = storage.load(home, version, segments, verify=verify)
     index = Index(matcher=found.facts["matcher"], scalars=found.facts["scalars"])
     index._state = state
@@ -539,7 +587,9 @@ def load(
     return index
 
 
-def _best(parts: Sequence[Part | Tail], portion: Portion, question: Question, names: Names) -> Hits:
+def _best(
+    parts: Sequence[Part | Plain], portion: Portion, question: Question, names: Names
+) -> Hits:
     """The best of all parts; what one has reached is the bar for the next."""
     n, weighing = question.n or 0, Weighing.of(portion, question)
     bars: Bars | None = None
@@ -565,7 +615,7 @@ def _portioned(
     events: Any, work: Callable[[Portion], T], threads: int | None, size: Size | None = None
 ) -> Iterator[tuple[Portion, T]]:
     """What the work makes of the events, portion by portion."""
-    source, n = Source(events), n_threads(threads)
+    source, n = Source(_event(events)), n_threads(threads)
     return in_order(source, work, n, size or Size.shared(source.n_rows, n))
 
 
@@ -629,6 +679,36 @@ def _is_heavy(tail: Iterable[Late]) -> bool:
     return sum(late.criterion.n_parts for late in tail) > _TAIL_PARTS
 
 
+def _regions(
+    where: Where | Iterable[Where], missing: Iterable[str], present: Iterable[str], now: int
+) -> list[Region]:
+    """One region or many as many."""
+    several = [where] if isinstance(where, Expression | str | Mapping) else where
+    absent, there = _paths(missing, "missing"), _paths(present, "present")
+    return [Region.where(_expression(one), now, absent, there) for one in several]
+
+
+def _expression(where: Where) -> Expression:
+    if isinstance(where, Expression):
+        return where
+    if isinstance(where, str):
+        return parse(where)
+    return Criterion.from_json({"id": "region", **where}).expression
+
+
+def _paths(paths: Iterable[str], what: str) -> list[Attribute]:
+    if isinstance(paths, str):
+        raise TypeError(f"{what} is a set of paths, such as {{{paths!r}}}")
+    return [Attribute.parse(path) for path in paths]
+
+
+def _event(event: Any) -> Any:
+    """What is matched; an expression is not, and would silently match nothing."""
+    if isinstance(event, Expression):
+        raise TypeError("an expression is no event: ask possible() or certain() about a region")
+    return event
+
+
 def _found(state: State, id: str) -> tuple[int, int]:
     where = state.find(id)
     if where is None:
@@ -638,7 +718,10 @@ def _found(state: State, id: str) -> tuple[int, int]:
 
 def _given(criteria: Criterion | Iterable[Criterion]) -> tuple[Criterion, ...]:
     """One or many as many, no id twice."""
-    found = (criteria,) if isinstance(criteria, Criterion) else tuple(criteria)
+    if isinstance(criteria, Tried):  # a caller's, who has tried them before writing them down
+        found: tuple[Criterion, ...] = criteria
+    else:
+        found = (criteria,) if isinstance(criteria, Criterion) else tuple(criteria)
     _no_duplicates(found)
     return found
 

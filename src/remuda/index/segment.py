@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +28,7 @@ from remuda.index.choosing import (
 from remuda.index.hits import none, only, side_by_side
 from remuda.index.owners import Owners, Owning
 from remuda.index.ranking import cnf_item_bounds, item_bounds, merits
+from remuda.index.regions import Widened, Widening
 from remuda.index.weighing import Weighed
 from remuda.jit import kernel
 from remuda.matchers.contract import (
@@ -43,7 +44,7 @@ from remuda.matchers.contract import (
     ranking,
 )
 from remuda.matchers.kernels.best import Asked, Choice, Owned, choose, room_for
-from remuda.matchers.kernels.programs import lacking, score
+from remuda.matchers.kernels.programs import lacking, score, truth
 from remuda.matchers.kernels.truth import lay_out, no_event, take_away
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import Expression
@@ -74,7 +75,7 @@ class Lazy:
     @property
     def encoder(self) -> Encoder:
         if self._encoder is None:  # two threads may both make one: they are the same
-            self._encoder = Encoder(self.vocabulary)
+            self._encoder = Encoder(self.vocabulary, ElementIndex)
         return self._encoder
 
     @property
@@ -105,6 +106,7 @@ class Segment:
     dim_of_space: Ints
     home: str | None = None  # the directory that it is saved in
     _owning: Owning = field(default_factory=Owning, init=False, repr=False, compare=False)
+    _widening: Widening = field(default_factory=Widening, init=False, repr=False, compare=False)
 
     @classmethod
     def build(
@@ -120,7 +122,7 @@ class Segment:
 
         `ranks` are those of their ids, by which ties are decided, once all expressions are read.
         """
-        made, vocabulary = plan(expressions, prefer_cnf=has_own_cnf(matcher), scalars=scalars)
+        made, vocabulary = plan(expressions, takes_cnf=has_own_cnf(matcher), scalars=scalars)
         words = Lazy(lambda: vocabulary)
         known = np.arange(made.n_criteria, dtype=np.int32) if ranks is None else ranks()
         return cls._arranged(made, words, matcher, known, sample)
@@ -164,6 +166,11 @@ class Segment:
         return self.words.encoder
 
     @property
+    def widened(self) -> Widened:
+        """What answers for regions."""
+        return self._widening.of(self.plan, self.words.vocabulary, type(self.matcher))
+
+    @property
     def aside(self) -> Bools | None:
         """The criteria that depend on a dimension that fails, so that they match nothing."""
         if not self.words.aside:
@@ -204,7 +211,7 @@ class Segment:
 
     def match_among(self, events: EventBatch, places: Ints) -> Hits:
         """The same among a few criteria, each tried by itself."""
-        starts, rows = _held(
+        starts, rows = _held_among(
             places, events.starts, events.spaces, self.dim_of_space,
             self.plan.conjunctions.n_dims, self.plan.programs, self.plan.conjunctions.predicates,
         )  # fmt: skip
@@ -337,7 +344,11 @@ class Segment:
         if not doubtful.any():
             return found
         kept = ~doubtful
-        kept[doubtful] = ~np.isnan(self.scores(events, only(found, doubtful)))
+        doubted = only(found, doubtful)
+        kept[doubtful] = _held(
+            doubted.starts, doubted.rows, events.starts, events.spaces, self.dim_of_space,
+            self.plan.conjunctions.n_dims, self.plan.programs, self.plan.conjunctions.predicates,
+        )  # fmt: skip
         return only(found, kept)
 
 
@@ -391,6 +402,32 @@ def _scores(
 
 @kernel
 def _held(
+    found_starts: Longs,
+    found: Ints,
+    event_starts: Longs,
+    spaces: Ints,
+    dim_of_space: Ints,
+    n_dims: int,
+    programs: Programs,
+    predicates: Predicates,
+) -> Bools:
+    """Whether the program of each row that was found holds for its event."""
+    held = np.empty(len(found), np.bool_)
+    laid_out = no_event(spaces, n_dims)
+    stack = np.empty(2 * _longest(found, programs.starts) + 2, np.int32)
+    for event in range(len(found_starts) - 1):
+        if found_starts[event] == found_starts[event + 1]:
+            continue
+        begin, end = event_starts[event], event_starts[event + 1]
+        lay_out(laid_out, begin, end, dim_of_space)
+        for i in range(found_starts[event], found_starts[event + 1]):
+            held[i] = truth(found[i], programs, stack, predicates, laid_out)
+        take_away(laid_out, begin, end, dim_of_space)
+    return held
+
+
+@kernel
+def _held_among(
     places: Ints,
     event_starts: Longs,
     spaces: Ints,
@@ -402,18 +439,18 @@ def _held(
     """Those of the places whose programs hold, event by event."""
     starts = np.zeros(len(event_starts), np.int64)
     rows = np.empty(len(places), np.int32)
+    laid_out = no_event(spaces, n_dims)
+    stack = np.empty(2 * _longest(places, programs.starts) + 2, np.int32)
     n = 0
     for event in range(len(event_starts) - 1):
         if n + len(places) > len(rows):
             rows = np.concatenate((rows, np.empty(len(rows) + len(places), np.int32)))
-        found = _lacking(
-            places, event_starts[event : event + 2], spaces, dim_of_space, n_dims,
-            programs, predicates,
-        )  # fmt: skip
-        for i in range(len(places)):
-            if found[i] == 0:
-                rows[n] = places[i]
-                n += 1
+        begin, end = event_starts[event], event_starts[event + 1]
+        lay_out(laid_out, begin, end, dim_of_space)
+        for place in places:
+            rows[n] = place
+            n += truth(place, programs, stack, predicates, laid_out)
+        take_away(laid_out, begin, end, dim_of_space)
         starts[event + 1] = n
     return starts, rows[:n].copy()
 
@@ -445,3 +482,19 @@ def _longest(rows: Ints, program_starts: Longs) -> int:
     for row in rows:
         longest = max(longest, program_starts[row + 1] - program_starts[row])
     return longest
+
+
+class ElementIndex:
+    """What is asked of elements, as a segment: all that criteria ask of one list is asked once."""
+
+    def __init__(self, expressions: Sequence[Expression]) -> None:
+        self.n_expressions = len(expressions)
+        self.segment = Segment.build(expressions, matcher="auto")
+
+    def counts(self, elements: list[Any], now: int) -> list[int]:
+        """How many of the elements satisfy each expression."""
+        if not elements:
+            return [0] * self.n_expressions
+        found = self.segment.match(self.segment.encoder.encode(elements, now))
+        counts: list[int] = np.bincount(found.rows, minlength=self.n_expressions).tolist()
+        return counts

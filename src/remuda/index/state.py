@@ -82,10 +82,13 @@ class Part:
             return self._standing(self.segment.match(events), question.now)
         places = self.roster.tags.of_any(question.tags)
         if len(places) * _FEW <= len(self.roster):
-            found = self.segment.match_among(events, places)
-        else:
-            found = self.segment.match(events)
-            found = only(found, np.isin(found.rows, places))
+            return self._standing(self.segment.match_among(events, places), question.now)
+        return self.admitted(self.segment.match(events), question)
+
+    def admitted(self, found: Hits, question: Question) -> Hits:
+        """Those of the hits that are still there, in force, and have one of the tags."""
+        if question.tags is not None:
+            found = only(found, np.isin(found.rows, self.roster.tags.of_any(question.tags)))
         return self._standing(found, question.now)
 
     def hits(self, portion: Portion, question: Question) -> Hits:
@@ -234,17 +237,14 @@ class Late:
 
     order: int
     criterion: Criterion
-    failures: list[str] = field(default_factory=list, repr=False, compare=False)
-
-    def fail(self, error: Exception) -> None:
-        """Remember that evaluating it failed, so that it matched nothing; a warning names it."""
-        if not self.failures:
-            self.failures.append(f"{type(error).__name__}: {error}")
-            _LOG.warning("set aside, since it fails: %r (%s)", self.criterion.id, self.failures[0])
+    failures: list[str] = field(default_factory=list, repr=False, compare=False)  # one at most
 
 
 class Tail:
-    """Criteria that are not yet in a part: evaluated plainly, until a part of them is worth it."""
+    """Criteria that are not yet in a part: evaluated plainly, until a part of them is worth it.
+
+    Where one of them raises, a part tells whether it or the event is at fault, as for all others.
+    """
 
     def __init__(self, late: Iterable[Late] = ()) -> None:
         self.late = tuple(late)
@@ -264,17 +264,27 @@ class Tail:
         self._n_evaluated += len(portion) * len(self)
         return self._n_evaluated <= _PLAIN
 
+    def asked(self, question: Question) -> list[tuple[int, Late]]:
+        """Those that the question is about and that do not fail, with their places."""
+        return [
+            (place, late)
+            for place, late in enumerate(self.late)
+            if question.admits(late.criterion) and not late.failures
+        ]
+
+    def satisfied(self, event: Any, question: Question) -> list[tuple[int, str]]:
+        """The orders and ids of those that the event satisfies."""
+        return [
+            (late.order, late.criterion.id)
+            for _, late in self.asked(question)
+            if late.criterion.holds(event, now=question.now)
+        ]
+
     def hits(self, portion: Portion, question: Question) -> Hits:
         """The places of those that each event satisfies."""
         return self._evaluated(portion, question, None)
 
-    def best(
-        self,
-        portion: Portion,
-        question: Question,
-        weighing: Weighing | None = None,
-        bars: Bars | None = None,
-    ) -> Hits:
+    def best(self, portion: Portion, question: Question, weighing: Weighing | None) -> Hits:
         """The same with scores, be they the best or not."""
 
         def score(i: int, event: Any, criterion: Criterion) -> float | None:
@@ -289,25 +299,16 @@ class Tail:
         question: Question,
         score: Callable[[int, Any, Criterion], float | None] | None,
     ) -> Hits:
-        asked = [
-            (place, late)
-            for place, late in enumerate(self.late)
-            if question.tags is None or question.admits(late.criterion)
-        ]
+        asked = self.asked(question)
         rows: list[int] = []
         scores: list[float | None] = []
         starts = [0]
         for i, event in enumerate(portion.objects()):
             for place, late in asked:
-                try:
-                    if late.criterion.holds(event, now=question.now):
-                        if score is not None:
-                            scores.append(score(i, event, late.criterion))
-                        rows.append(place)
-                except MemoryError:
-                    raise
-                except Exception as error:
-                    late.fail(error)
+                if late.criterion.holds(event, now=question.now):
+                    rows.append(place)
+                    if score is not None:
+                        scores.append(score(i, event, late.criterion))
             starts.append(len(rows))
         return Hits(
             np.array(starts, np.int64),
@@ -316,13 +317,52 @@ class Tail:
             None if score is None else np.array(scores, np.float64),
         )
 
+    def note_failures(self) -> None:
+        """Let those that its part has set aside be so in the tails that follow."""
+        aside = None if self.made is None else self.made.aside()
+        if self.made is not None and aside is not None:
+            for place in np.flatnonzero(aside).tolist():
+                self.late[place].failures[:] = [self.made.why()]
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A tail that answers by plain evaluation, or by a part of it where that fails."""
+
+    tail: Tail
+    part: Callable[[], Part]
+
+    def hits(self, portion: Portion, question: Question) -> Hits:
+        """The places of those that each event satisfies."""
+        try:
+            return self.tail.hits(portion, question)
+        except MemoryError:
+            raise
+        except Exception:
+            return self.part().hits(portion, question)
+
+    def best(
+        self,
+        portion: Portion,
+        question: Question,
+        weighing: Weighing | None = None,
+        bars: Bars | None = None,
+    ) -> Hits:
+        """The same with scores, be they the best or not."""
+        try:
+            return self.tail.best(portion, question, weighing)
+        except MemoryError:
+            raise
+        except Exception:
+            return self.part().best(portion, question, weighing, bars)
+
     def count(self, portion: Portion, question: Question) -> Longs:
         """How many of them each event satisfies."""
         return np.diff(self.hits(portion, question).starts)
 
     def reach(self, portion: Portion, question: Question) -> Longs:
         """How many of the events satisfy each."""
-        return np.bincount(self.hits(portion, question).rows, minlength=len(self))
+        return np.bincount(self.hits(portion, question).rows, minlength=len(self.tail))
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,6 +411,7 @@ class State:
         late = set(gone.pop(len(self.parts), ()))
         tail = self.tail
         if late:
+            tail.note_failures()
             tail = Tail(one for place, one in enumerate(self.tail) if place not in late)
         parts = list(self.parts)
         for number, places in gone.items():
@@ -381,6 +422,7 @@ class State:
         """The same with more criteria in the tail."""
         more = tuple(late)
         next_order = max([self.next_order, *(one.order + 1 for one in more)])
+        self.tail.note_failures()
         return replace(self, tail=Tail(self.tail.late + more), next_order=next_order)
 
     def positions(self, tags: frozenset[str] | None = None) -> Longs:

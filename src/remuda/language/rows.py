@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from pathlib import PurePath
 from typing import Any
 
 import msgspec
@@ -18,13 +19,34 @@ from remuda.model.attributes import Attribute
 from remuda.model.expressions import And, Expression, Not, Or, Predicate, fold
 
 SEPARATORS = {"csv": ",", "tsv": "\t"}
+COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate")
+_FORMATS = {
+    **dict.fromkeys(("", ".json", ".jsonl", ".ndjson", ".txt"), "jsonl"),
+    **{f".{name}": name for name in ("csv", "tsv", "parquet", "orc")},
+}
 _LONGEST = 1 << 30  # characters of a field: an expression may be long
 _SWITCHES = {"true": True, "false": False}
 
 
+def format_of(path: str) -> str | None:
+    """The format that the name of a file tells; None where its extension is not known."""
+    name = PurePath(path)
+    while name.suffix.lower() in COMPRESSED:
+        name = name.with_suffix("")
+    return _FORMATS.get(name.suffix.lower())
+
+
+def missing_columns(columns: Sequence[str] | None) -> str | None:
+    """What to say of a table that cannot be one of criteria, by the names of its columns."""
+    missing = [name for name in ("id", "expression") if name not in (columns or ())]
+    if not columns or not missing or "form" in columns:  # a form: columns as JSON has keys
+        return None
+    return f"it has no column {' and no column '.join(missing)}; there are {', '.join(columns)}"
+
+
 def csv_rows(
     lines: Iterable[str], separator: str, names: Sequence[str] | None = None
-) -> Iterator[dict[Any, Any]]:
+) -> csv.DictReader[Any]:
     """Rows of CSV under the given names, or those in the first line.
 
     All of it is text. What a row lacks is None; what it has beyond the names is a list under None.

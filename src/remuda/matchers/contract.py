@@ -251,8 +251,9 @@ class DynamicMatcher(Matcher, Protocol):
 class Kind:
     """What a name stands for: the classes as `module:Class`, imported when they are used.
 
-    Each brings kernels to compile. Without a `cnf` of its own, a name plans criteria as
-    conjunctions wherever it can, and the few that need it are left to the k-index.
+    Each brings kernels to compile. Without a `cnf` of its own, a name plans every
+    criterion as conjunctions, or as conjunctions that it implies; what a saved index has as a CNF
+    all the same is left to the k-index.
     """
 
     conjunctions: str

@@ -10,7 +10,6 @@ import math
 from collections.abc import Iterable, Iterator
 from functools import partial
 from itertools import groupby
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -55,7 +54,7 @@ def groups(
         raise RemudaError("a stream is not split: match its micro-batches, as match_stream does")
     if shards is None or shards == 1 or streaming:
         return ()
-    version = read_version(Path(task.path), task.version)
+    version = read_version(task.path, task.version)
     wanted = math.ceil(version.nbytes / shard_bytes) if shards == "auto" else shards
     sizes = {one["segment"]: one["bytes"] for one in version.segments}
     found: list[list[str]] = [[] for _ in range(min(wanted, len(sizes)))]

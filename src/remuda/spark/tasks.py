@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain
 from os import PathLike
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -18,10 +17,10 @@ from pyspark.sql.types import DataType, DoubleType, StringType, StructField, Str
 from remuda.encoding.events import Portion, in_column
 from remuda.errors import RemudaError
 from remuda.index.answers import Answer
-from remuda.index.files import local
 from remuda.index.index import Index, load
 from remuda.index.question import Question
 from remuda.index.storage import current_version
+from remuda.index.stores import address
 from remuda.model.attributes import Attribute
 from remuda.spark.events import check
 
@@ -58,8 +57,8 @@ class Task:
         check(events.schema, event)
         if isinstance(question.weights, str) and question.weights not in events.schema.names:
             raise RemudaError(f"the table has no column {question.weights} with weights")
-        path = str(local(index).absolute())  # a link stays one: it may lead elsewhere on a worker
-        return cls(path, version or current_version(Path(path)), question, event, timed)
+        path = address(index)
+        return cls(path, version or current_version(path), question, event, timed)
 
     @property
     def kind(self) -> DataType:
