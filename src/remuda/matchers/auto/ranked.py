@@ -171,9 +171,10 @@ def find_best(  # noqa: C901, PLR0912, PLR0915 - one loop, so that what consider
             before = room.counts[N_CHANGES]
             for i in range(n):
                 clause = np.int64(out[i])
-                if clause_may_enter(clause, event, factor, owned, choice, asked, room):
-                    consider(clause, event, factor, owned, choice, asked, room)
-                elif in_order:
+                left_all = not clause_may_enter(clause, event, factor, owned, choice, asked, room)
+                if not left_all:
+                    left_all = consider(clause, event, factor, owned, choice, asked, room)
+                if left_all and in_order and choice.by_clauses:
                     break
             if room.counts[N_CHANGES] != before:
                 limit = _limit(event, factor, levels, choice, asked, room)

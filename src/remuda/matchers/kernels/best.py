@@ -18,7 +18,7 @@ from remuda.encoding.table import Predicates
 from remuda.jit import bare, kernel
 from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.programs import score
-from remuda.matchers.kernels.truth import Event, lay_out, no_event, take_away
+from remuda.matchers.kernels.truth import Event, lay_out, take_away
 
 _SLACK, _TINY = 1 + 1e-9, 1e-290  # a bound times a weight is rounded otherwise than a score
 _ONE = np.uint64(1)
@@ -94,16 +94,16 @@ class Room(NamedTuple):
 N_USED, N_SCORED, N_CHANGES, N_LEFT = range(4)
 
 
-@kernel
-def room_for(choice: Choice, spaces: Ints, n_attributes: int, longest: int) -> Room:
-    """Room for one event of a batch after the other."""
-    n, n_criteria, n_groups = choice.heaps[-1], len(choice.ranks), len(choice.heaps) - 1
+def room_for(choice: Choice, n_attributes: int, longest: int) -> Room:
+    """Room for one event of a batch after the other, whose spaces are not in it yet."""
+    n, n_criteria, n_groups = int(choice.heaps[-1]), len(choice.ranks), len(choice.heaps) - 1
+    no_spaces: Ints = np.empty(0, np.int32)
     return Room(
         np.zeros(n), np.empty(n), np.empty(n, np.int32), np.empty(n, np.int32),
         np.zeros(n_groups, np.int64), np.empty(n_groups, np.int32),
         np.zeros((n_criteria >> 6) + 1, np.uint64), np.empty(n_criteria, np.int32),
         np.empty(longest + 1), np.ones(n_attributes), np.zeros(4, np.int64),
-        no_event(spaces, choice.n_dims),
+        Event(no_spaces, np.zeros(choice.n_dims, np.int64), np.zeros(choice.n_dims, np.int64)),
     )  # fmt: skip
 
 
@@ -127,8 +127,11 @@ def most(bound: float, factor: float) -> float:
 @bare
 def consider(
     clause: int, event: int, factor: float, owned: Owned, choice: Choice, asked: Asked, room: Room
-) -> None:
-    """Keep those owners of a clause that holds which are among the best so far."""
+) -> bool:
+    """Keep those owners of a clause that holds which are among the best so far.
+
+    Whether all were left for their bounds: no clause that stands behind it is of use then.
+    """
     sole = owned.sole[clause]
     begin, end = np.int64(0), np.int64(1)
     if sole < 0:
@@ -136,10 +139,12 @@ def consider(
     reached = -np.inf
     if choice.written and end - begin == 1 and len(owned.bounds):
         reached = owned.bounds[clause]
+    left = True
     for i in range(begin, end):
         owner = sole if sole >= 0 else owned.owners.items[i]
         criterion = owner if owner >= 0 else ~owner
-        _consider_one(criterion, sole >= 0, reached, event, factor, choice, asked, room)
+        left &= _consider_one(criterion, sole >= 0, reached, event, factor, choice, asked, room)
+    return left
 
 
 @bare
@@ -178,15 +183,16 @@ def _consider_one(
     choice: Choice,
     asked: Asked,
     room: Room,
-) -> None:
+) -> bool:
     """Keep a criterion that scores `reached` or more, if it is among the best so far.
 
     One with one clause is met but once; the groups of a criterion are told apart by who was seen.
+    Whether it was left for its bound.
     """
     place, bit = criterion >> 6, _ONE << np.uint64(criterion & 63)
     once = alone and len(choice.groups.starts) == 0
     if (not once and room.seen[place] & bit) or not _admitted(criterion, choice):
-        return
+        return False
     known = reached
     if not (alone and reached > -np.inf):
         known = (
@@ -197,7 +203,7 @@ def _consider_one(
     priority = choice.priorities[criterion] if len(choice.priorities) else 0.0
     if not _may_enter_any(criterion, priority, most(known, factor), event, choice, asked, room):
         room.counts[N_LEFT] += 1
-        return
+        return True
     if not once:
         room.seen[place] |= bit
         room.scored[room.counts[N_SCORED]] = criterion
@@ -210,15 +216,16 @@ def _consider_one(
             room.event,
         )  # fmt: skip
     if np.isnan(points):  # its clauses are only necessary
-        return
+        return False
     if len(choice.groups.starts) == 0:
         if _may_enter(0, criterion, priority, points, event, choice, asked, room):
             _keep(0, criterion, priority, points, choice, room)
-        return
+        return False
     for i in range(choice.groups.starts[criterion], choice.groups.starts[criterion + 1]):
         group = choice.groups.items[i]
         if _may_enter(group, criterion, priority, points, event, choice, asked, room):
             _keep(group, criterion, priority, points, choice, room)
+    return False
 
 
 @bare
