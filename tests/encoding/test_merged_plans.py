@@ -56,10 +56,11 @@ def _merged(lots, stay, takes_cnf=False):
 def _check(made, kept: list[Expression], batch) -> None:
     plan, vocabulary = made
     check_plan(plan, len(kept), plan.conjunctions.n_spaces)
-    segment = Segment.over(plan, Lazy(lambda: vocabulary), "scan")
+    ranks = np.arange(plan.n_criteria, dtype=np.int32)
+    segment = Segment.over(plan, Lazy(lambda: vocabulary), "scan", ranks)
     encoded = segment.encoder.encode(batch, NOW)
     found = segment.match(encoded)
-    scores = segment.scores(encoded, found, {})
+    scores = segment.scores(encoded, found)
     for i, event in enumerate(batch):
         here = slice(found.starts[i], found.starts[i + 1])
         pairs = sorted(zip(found.rows[here].tolist(), scores[here].tolist(), strict=True))

@@ -11,13 +11,15 @@ import gc
 import operator
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
-from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, frozen, ragged, starts_of
+from remuda.arrays import Bools, Ragged, frozen, ragged, starts_of
+from remuda.encoding.bounds import NO_BOUNDS, Bounds, bounds_of
 from remuda.encoding.forms import MAX_CLAUSES, Filter, Form, form_of
+from remuda.encoding.programs import Programs, joint
 from remuda.encoding.spaces import ValueSpaces
 from remuda.encoding.table import ClauseTable, CnfTable
 from remuda.encoding.vocabulary import PredicatePool, Vocabulary, split, splits
@@ -33,22 +35,6 @@ _YES = 0.25  # the share of events that are thought to pass a pattern, a set or 
 _MOST = 0.99  # the share that is thought to pass what asks for presence alone
 
 
-class Programs(NamedTuple):
-    """Each criterion's negation normal form in postfix: And and Or of so many, and leaves.
-
-    A code below zero joins the results before it (see `joint`); any other is a leaf.
-    """
-
-    starts: Longs
-    codes: Ints
-    leaf_literal: Ints
-    leaf_attribute: Ints
-    leaf_weight: Floats
-    value_starts: Ints  # of each leaf: the spaces of values that have weights of their own
-    value_space: Ints
-    value_weight: Floats
-
-
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Criteria in numbers: clauses for matchers, who owns them, and programs."""
@@ -59,15 +45,20 @@ class Plan:
     cnf_owners: Ragged
     checked: Bools  # criteria whose clauses are only necessary
     programs: Programs
+    bounds: Bounds = NO_BOUNDS
 
     @property
     def n_criteria(self) -> int:
         return len(self.checked)
 
-
-def joint(n_parts: int, kind: int) -> int:
-    """The code of an And or Or of so many parts; `-code - 1` is twice the number, plus the kind."""
-    return -(2 * n_parts + kind) - 1
+    def bounded(self) -> Plan:
+        """The same with its bounds."""
+        return replace(
+            self,
+            bounds=bounds_of(
+                self.programs, self.conjunctions, self.owners, self.cnf_owners, self.checked
+            ),
+        )
 
 
 def plan(
@@ -227,7 +218,7 @@ class _Planner:
             frozen(np.array(self.checked, np.bool_)),
             self._programs(vocabulary),
         )
-        return made, vocabulary
+        return made.bounded(), vocabulary
 
     def _table(self, vocabulary: Vocabulary, clauses: _Clauses) -> ClauseTable:
         return ClauseTable(vocabulary.space_starts, vocabulary.predicates, ragged(clauses.rows))

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of
 from remuda.encoding.encoder import Encoder
-from remuda.encoding.plan import Plan, Programs
+from remuda.encoding.plan import Plan
+from remuda.encoding.programs import Programs
 from remuda.encoding.regions import Region, Values, inhabited, is_plain_path, is_within
 from remuda.encoding.spaces import LackSpaces, Span, ValueSpaces
 from remuda.encoding.table import ClauseTable, EventBatch, Predicates

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Ints, Ragged
-from remuda.encoding.plan import Programs
+from remuda.encoding.programs import Programs
 from remuda.encoding.table import Predicates
 from remuda.jit import bare
 from remuda.matchers.kernels.truth import Event, accepts
@@ -54,14 +54,14 @@ def _has(space: int, predicate: int, dim: int, words: Words) -> bool:
         return bool(predicates.on_missing[predicate])
     begin, end = predicates.span_starts[predicate], predicates.span_starts[predicate + 1]
     at = words.space_starts[dim] + space
-    return accepts(at, begin, end, predicates.span_lo, predicates.span_hi)
+    return bool(accepts(at, begin, end, predicates.span_lo, predicates.span_hi))
 
 
 @bare
 def grade(predicate: int, words: Words, place: Place) -> int:
     """Whether the predicate holds for NONE, SOME or ALL events of the region."""
     if place.grades[predicate] >= 0:
-        return place.grades[predicate]
+        return int(place.grades[predicate])
     dim = words.predicates.dim[predicate]
     first, last = place.event.first[dim], place.event.last[dim]
     start = words.space_starts[dim] + WIDER * dim

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from remuda.arrays import Floats, Ints
-from remuda.encoding.plan import Programs
+from remuda.encoding.programs import Programs
 from remuda.encoding.table import Predicates
 from remuda.jit import bare
 from remuda.matchers.kernels.truth import Event, accepts, holds
