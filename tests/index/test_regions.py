@@ -297,3 +297,9 @@ def test_a_region_that_may_be_empty_is_not_answered_exactly() -> None:
     index = Index.build([Criterion("true", And())])
     where = And(attr("a").contains("x"), Not(attr("a").prefix("")))
     assert not index.possible(where).exact[0]
+
+
+def test_a_region_does_not_tell_null_from_absent() -> None:
+    index = Index.build([Criterion("there", ~attr("a").is_null_value())])
+    found = index.possible(attr("a").is_null_value())
+    assert (found.ids(0), found.exact.tolist()) == (["there"], [False])

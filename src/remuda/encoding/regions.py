@@ -69,7 +69,8 @@ class Values:
         held = [one for one in written if condition.truth(Known({attribute: one}), now)]
         finite = tuple({spaces.of(value): value for value in held}.values())
         cells = frozenset(map(spaces.of, finite)) | (cells & {MISSING})
-        return cls(spaces, cells, finite, condition=condition)
+        told = any(view_of(predicate.condition) is View.LACK for predicate in predicates)
+        return cls(spaces, cells, finite, not told or MISSING not in cells, condition)
 
     @property
     def may_be_missing(self) -> bool:
