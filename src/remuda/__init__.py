@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         IndexExists,
         IndexNotFound,
         InvalidCriterion,
+        InvalidRegion,
         NoMustangEquivalent,
         NoSqlEquivalent,
         ParseError,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from remuda.index.index import Index, load
     from remuda.index.matches import Match, Matches
     from remuda.index.nearest import Near
+    from remuda.index.region_answers import Undecided
     from remuda.language.criterion import Criterion
     from remuda.language.python import attr, fn, when
     from remuda.language.text import parse
@@ -36,12 +38,13 @@ _ROOMS = {
     "engine.engine": ("Engine",),
     "errors": (
         "CriterionNotFound", "DuplicateCriterion", "ExpansionError", "IndexExists",
-        "IndexNotFound", "InvalidCriterion", "NoMustangEquivalent", "NoSqlEquivalent",
-        "ParseError", "RemudaError", "ServiceError", "StorageError",
+        "IndexNotFound", "InvalidCriterion", "InvalidRegion", "NoMustangEquivalent",
+        "NoSqlEquivalent", "ParseError", "RemudaError", "ServiceError", "StorageError",
     ),
     "index.index": ("Index", "load"),
     "index.matches": ("Match", "Matches"),
     "index.nearest": ("Near",),
+    "index.region_answers": ("Undecided",),
     "language.criterion": ("Criterion",),
     "language.python": ("attr", "fn", "when"),
     "language.text": ("parse",),
@@ -65,6 +68,7 @@ __all__ = [
     "IndexExists",
     "IndexNotFound",
     "InvalidCriterion",
+    "InvalidRegion",
     "Match",
     "Matches",
     "Near",
@@ -77,6 +81,7 @@ __all__ = [
     "RemudaError",
     "ServiceError",
     "StorageError",
+    "Undecided",
     "attr",
     "fn",
     "load",
