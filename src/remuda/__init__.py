@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from remuda import formats
     from remuda.client.client import AsyncClient, Client
     from remuda.engine.engine import Engine
     from remuda.errors import (
@@ -39,6 +40,7 @@ _ROOMS = {
         "IndexNotFound", "InvalidCriterion", "NoMustangEquivalent", "NoSqlEquivalent",
         "ParseError", "RemudaError", "ServiceError", "StorageError",
     ),
+    "formats": ("formats",),
     "index.index": ("Index", "load"),
     "index.matches": ("Match", "Matches"),
     "index.nearest": ("Near",),
@@ -79,6 +81,7 @@ __all__ = [
     "StorageError",
     "attr",
     "fn",
+    "formats",
     "load",
     "parse",
     "when",
@@ -89,7 +92,8 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: the command line starts without most of them."""
     if name not in _ROOM_OF:
         raise AttributeError(f"module 'remuda' has no attribute {name!r}")
-    found = getattr(import_module(f"remuda.{_ROOM_OF[name]}"), name)
+    room = import_module(f"remuda.{_ROOM_OF[name]}")
+    found = room if _ROOM_OF[name] == name else getattr(room, name)
     globals()[name] = found
     return found
 

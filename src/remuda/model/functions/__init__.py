@@ -10,7 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from remuda.model.functions import arithmetic, casts, choices, dates, extremes, lists, text
+from remuda.model.functions import (
+    arithmetic,
+    buckets,
+    casts,
+    choices,
+    dates,
+    extremes,
+    foreign,
+    lists,
+    text,
+)
 from remuda.model.functions.comparing import ABOVE, BELOW, COMPARING, EQUAL
 from remuda.model.functions.function import Function, table
 
@@ -25,4 +35,6 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
     | dates.FUNCTIONS
     | casts.FUNCTIONS
     | lists.FUNCTIONS
+    | buckets.FUNCTIONS
+    | foreign.FUNCTIONS
 )
