@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,7 +59,7 @@ class Lazy:
     @property
     def encoder(self) -> Encoder:
         if self._encoder is None:  # two threads may both make one: they are the same
-            self._encoder = Encoder(self.vocabulary)
+            self._encoder = Encoder(self.vocabulary, ElementIndex)
         return self._encoder
 
     def weights(self, given: Mapping[Attribute, float]) -> Floats:
@@ -372,3 +372,19 @@ def _longest(rows: Ints, program_starts: Longs) -> int:
 def _weight(weights: Mapping[Attribute, float], dimension: Dimension) -> float:
     path = dimension.attribute
     return 1.0 if path is None else weights.get(path, 1.0)
+
+
+class ElementIndex:
+    """What is asked of elements, as a segment: all that criteria ask of one list is asked once."""
+
+    def __init__(self, expressions: Sequence[Expression]) -> None:
+        self.n_expressions = len(expressions)
+        self.segment = Segment.build(expressions, matcher="auto")
+
+    def counts(self, elements: list[Any], now: int) -> list[int]:
+        """How many of the elements satisfy each expression."""
+        if not elements:
+            return [0] * self.n_expressions
+        found = self.segment.match(self.segment.encoder.encode(elements, now))
+        counts: list[int] = np.bincount(found.rows, minlength=self.n_expressions).tolist()
+        return counts

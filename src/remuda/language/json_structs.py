@@ -160,6 +160,24 @@ class Contains(_Detail, tag="CONTAINS"):
         return conditions.Contains(self.text)
 
 
+class _OfElements(_Detail):
+    expression: Dnf | Cnf | Unf
+
+    def inner(self) -> Expression:
+        _at("expression", self.expression.is_part)
+        return _at("expression", self.expression.expression)
+
+
+class AnyElement(_OfElements, tag="ANY_ELEMENT"):
+    def condition(self) -> conditions.Condition:
+        return conditions.AnyElement(self.inner())
+
+
+class EveryElement(_OfElements, tag="EVERY_ELEMENT"):
+    def condition(self) -> conditions.Condition:
+        return conditions.EveryElement(self.inner())
+
+
 class Existence(_Detail, tag="EXISTENCE"):
     def condition(self) -> conditions.Condition:
         return conditions.Exists()
@@ -182,7 +200,7 @@ class Absent(_Detail, tag="ABSENT"):
 
 Detail = (
     Equality | Subset | Superset | Equalset | Overlaps | Range | Regex | Versioning
-    | SemVer | Network | Like | Prefix | Suffix | Contains
+    | SemVer | Network | Like | Prefix | Suffix | Contains | AnyElement | EveryElement
     | Existence | NonExistence | NullValue | Absent
 )  # fmt: skip
 

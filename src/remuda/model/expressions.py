@@ -13,7 +13,15 @@ from typing import Any, TypeVar
 from remuda.errors import InvalidCriterion
 from remuda.model.attributes import Attribute
 from remuda.model.calendars import epoch_milliseconds
-from remuda.model.conditions import OF_LACK, TWO_VALUED, Condition, In, satisfies
+from remuda.model.conditions import (
+    OF_LACK,
+    TWO_VALUED,
+    AnyElement,
+    Condition,
+    EveryElement,
+    In,
+    satisfies,
+)
 from remuda.model.operations import Operation
 from remuda.model.terms import (
     Term,
@@ -179,6 +187,8 @@ class Predicate(Expression):
             self._check_value_weights()
         if type(self.condition) in OF_LACK and not isinstance(self.root, Attribute):
             raise InvalidCriterion("null and absent are told apart at a path alone")
+        if isinstance(self.condition, AnyElement | EveryElement):
+            _check_inner(self.condition.expression)
 
     @property
     def parts(self) -> tuple[Expression, ...]:
@@ -213,7 +223,7 @@ class Predicate(Expression):
         value = term.resolve(event) if type(term) is Attribute else value_in(term, event, now)
         if value is None and type(self.condition) in OF_LACK:
             value = self.seen(event, now)
-        held = satisfies(self.condition, value)
+        held = satisfies(self.condition, value, now)
         if self.polarity is Polarity.INCLUDED:
             return held
         return not held and (value is not None or self.polarity is Polarity.EXCLUDED)
@@ -301,8 +311,41 @@ def checked_size(expression: Expression) -> int:
             raise InvalidCriterion(f"it is nested too deeply: {MAX_LEVELS} levels are the most")
         if n_parts > MAX_PARTS:
             raise InvalidCriterion(f"it has too many predicates: {MAX_PARTS} parts are the most")
-        nodes, level = [part for node in nodes for part in node.parts], level + 1
+        nodes, level = [part for node in nodes for part in _within(node)], level + 1
     return n_parts
+
+
+def _within(node: Expression) -> tuple[Expression, ...]:
+    """Its parts; of a predicate on elements, what it asks of them."""
+    condition = node.condition if isinstance(node, Predicate) else None
+    if isinstance(condition, AnyElement | EveryElement):
+        return (condition.expression,)
+    return node.parts
+
+
+def _check_inner(expression: Any) -> None:
+    """What is asked of elements has no weights: it is one predicate with one weight."""
+    if not isinstance(expression, Expression):
+        raise InvalidCriterion(f"elements are asked for an expression, not {expression!r}")
+    nodes: Sequence[Expression] = (expression,)
+    while nodes:
+        for one in nodes:
+            if isinstance(one, Predicate) and (one.own_weight != 1.0 or one.value_weights):
+                raise InvalidCriterion("what is asked of elements has no weights of its own")
+        nodes = [part for node in nodes for part in _within(node)]
+
+
+def reads_clock(condition: Condition) -> bool:
+    """Whether what is asked of elements hangs on the moment of the question."""
+    if not isinstance(condition, AnyElement | EveryElement):
+        return False
+    return fold(condition.expression, _reads_clock)
+
+
+def _reads_clock(node: Expression, parts: Sequence[bool]) -> bool:
+    if isinstance(node, Predicate):
+        return facts_of(node.term).reads_clock or reads_clock(node.condition)
+    return any(parts)
 
 
 def clock(now: datetime | int | None) -> int:
@@ -358,7 +401,7 @@ def _predicate_scores(
 ) -> Scores:
     value = predicate.seen(event, now)
     asked: float | None = None
-    if satisfies(predicate.condition, value):
+    if satisfies(predicate.condition, value, now):
         asked = predicate.points(value)
         if weights and predicate.attribute is not None:
             asked *= weights.get(predicate.attribute, 1.0)
