@@ -19,6 +19,7 @@ from remuda.arrays import starts_of
 from remuda.encoding.sets import SetIndex
 from remuda.encoding.spaces import OTHER, LackSpaces
 from remuda.encoding.table import EventBatch
+from remuda.encoding.term_columns import is_columnar
 from remuda.encoding.vocabulary import YES, Cells, Dimension, Spaces, View, Vocabulary
 from remuda.model.attributes import Attribute, Lack
 from remuda.model.conditions import (
@@ -313,6 +314,8 @@ class Encoder:
             lacks = [(at, one) for at, one in term.cells if isinstance(one, LackSpaces)]
             encoder.lacks += lacks
         self.origins = list(by_origin.values())
+        self._memory = memory
+        self._apart: tuple[list[OriginEncoder], list[OriginEncoder]] | None = None
         self._by_name: dict[str, list[OriginEncoder]] = {}  # of a field that it cannot do without
         self._others: list[OriginEncoder] = []
         for encoder in self.origins:
@@ -321,6 +324,28 @@ class Encoder:
                 self._others.append(encoder)
             else:
                 self._by_name.setdefault(name, []).append(encoder)
+
+    @property
+    def apart(self) -> tuple[list[OriginEncoder], list[OriginEncoder]]:
+        """The same with those terms by themselves that may be had from whole columns."""
+        if self._apart is None:  # two threads may both make it: they are the same
+            kept: list[OriginEncoder] = []
+            alone: list[OriginEncoder] = []
+            for one in self.origins:
+                columnar = [term for term in one.timeless if is_columnar(term.term)]
+                alone += [self._with(one, [term]) for term in columnar]
+                others = [term for term in one.timeless if not is_columnar(term.term)]
+                if not columnar:
+                    kept.append(one)
+                elif others or one.clocked:
+                    rest = self._with(one, others)
+                    rest.clocked, rest.lacks = one.clocked, one.lacks
+                    kept.append(rest)
+            self._apart = kept, alone
+        return self._apart
+
+    def _with(self, one: OriginEncoder, terms: list[TermEncoder]) -> OriginEncoder:
+        return OriginEncoder(one.origin, self._memory, self.aside, terms)
 
     def encode(self, events: Iterable[Any], now: int) -> EventBatch:
         """A batch of events that are Python objects."""
