@@ -23,8 +23,10 @@ from remuda.model.calendars import Extract
 from remuda.model.conditions import (
     OF_LACK,
     Absent,
+    AnyElement,
     Comparison,
     Contains,
+    EveryElement,
     Exists,
     In,
     Like,
@@ -62,6 +64,7 @@ from remuda.model.terms import Applied, Call, Case, Literal, Term, applied
 SOAK = os.environ.get("REMUDA_SOAK") == "1"
 ALL = os.environ.get("REMUDA_ALL") == "1"  # `./run test all`: what is missing is a failure
 SEED = int(os.environ.get("REMUDA_SEED", "0"))  # of what proofs draw without Hypothesis
+SHARDS = int(os.environ.get("REMUDA_SHARDS", "1"))  # processes that share a proof
 
 
 def count(reduced: int, full: int) -> int:
@@ -338,4 +341,33 @@ def expressions_over(leaves: st.SearchStrategy[Expression]) -> st.SearchStrategy
 
 
 expressions = expressions_over(predicates)
-expressions_of_terms = expressions_over(st.one_of(predicates, of_terms))
+
+
+def _asked_of(
+    lists: st.SearchStrategy[Attribute], inner: st.SearchStrategy[Expression], *more: object
+) -> st.SearchStrategy[Predicate]:
+    """Predicates on the elements of lists."""
+    asked = st.one_of(st.builds(AnyElement, inner), st.builds(EveryElement, inner))
+    return st.builds(Predicate, lists, asked, st.sampled_from(Polarity), *more)
+
+
+_of_element = st.builds(
+    Predicate,
+    st.sampled_from(("k", "k", "$", "n")).map(Attribute.parse),
+    conditions,
+    st.sampled_from(Polarity),
+)
+_inner = expressions_over(
+    st.one_of(_of_element, _of_element, _asked_of(st.just(Attribute.parse("k")), _of_element))
+)
+_lists = st.sampled_from(("items", "items", "tags", "a")).map(Attribute.parse)
+_flagged_lists = st.one_of(_lists, _lists.map(lambda one: Attribute(one.steps, empty=True)))
+_of_elements = _asked_of(_flagged_lists, _inner, weights)
+
+
+@st.composite
+def of_any_kind(draw: st.DrawFn) -> Predicate:  # a function, for the sake of its short name
+    return draw(st.one_of(predicates, of_terms, _of_elements))
+
+
+expressions_of_terms = expressions_over(of_any_kind())

@@ -15,6 +15,7 @@ import pytest
 import remuda as rm
 from remuda.errors import NoSqlEquivalent
 from remuda.language.criterion import Criterion
+from remuda.language.python import attr
 from remuda.model import conditions, operations
 from remuda.model.attributes import Attribute
 from remuda.model.calendars import Extract
@@ -40,6 +41,8 @@ CONDITIONS: dict[type, Any] = {
     conditions.Suffix: conditions.Suffix("b"),
     conditions.Contains: conditions.Contains("b"),
     conditions.Related: conditions.Related(Relation.SUPERSET, (1,)),
+    conditions.AnyElement: conditions.AnyElement((attr("k") == 1) & (attr("n") > 2)),
+    conditions.EveryElement: conditions.EveryElement((attr("k") == 1) & (attr("n") > 2)),
     conditions.Exists: conditions.Exists(),
     conditions.Missing: conditions.Missing(),
     conditions.NullValue: conditions.NullValue(),
@@ -84,6 +87,7 @@ EVENTS: list[dict[str, Any]] = [
     {}, {"a": None}, {"a": []}, {"a": 1}, {"a": 2.5}, {"a": "b"}, {"a": "1.3"}, {"a": "abc"},
     {"a": [1, "b"]}, {"a": [1, 2]}, {"a": True}, {"a": 86_400_000}, {"a": "1970-01-02T00:00:00Z"},
     {"a": {"k": 1}}, {"a": "1.2"}, {"a": ["1.2.0-rc.1+b", None]}, {"a": "v1.2.0-alpha"},
+    {"a": [{"k": 1, "n": 3}, {"k": 2}]}, {"a": [{"k": 1}, {"n": 3}]}, {"a": [{"k": 1, "n": 3}]},
     {"a": date(1970, 1, 2)}, {"a": datetime(1970, 1, 2)}, {"a": datetime(1970, 1, 2, 1)},
     {"a": date(1970, 1, 3)}, {"a": "1"}, {"a": "1970-01-02"}, {"a": ["15", 7]}, {"a": False},
     {"a": "10.1.2.3"}, {"a": ["2001:db8::1", "x"]}, {"a": "::10.1.2.3"},

@@ -300,7 +300,7 @@ REFUSALS = [
     ("^show = 1", "back-quotes"),
     ("x ^SIMILAR TO 'a'", "beyond"),
     ("x ^XOR y", "unexpected"),
-    ("x ^-> 'k' = 1", "beyond"),
+    ("^x -> 'k' = 1", "a value is needed"),
     ("x^:k = 1", "beyond"),
     ("x = ^?", "beyond"),
     ("^order by = 1", "beyond"),

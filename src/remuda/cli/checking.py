@@ -32,12 +32,13 @@ def check(
     ] = None,
     rejects: options.Rejects = None,
     input_format: options.InputFormat = None,
+    format: options.RuleFormat = None,
     local: options.Local = False,
     master: options.Master = "local[*]",
     conf: options.Conf = None,
 ) -> None:
     """Validate criteria; list those that cannot be understood, with the reason."""
-    options.check_input_format(input_format)
+    input_format = options.rule_format(format, input_format)
     schema = None if events is None else events_schema(events)
     if local:
         figures = _in_process(files, input_format, rejects, schema)

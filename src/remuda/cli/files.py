@@ -15,10 +15,12 @@ from typing import IO, TYPE_CHECKING, Any
 from remuda.index.files import local
 
 if TYPE_CHECKING:
+    from remuda.errors import InvalidCriterion
+    from remuda.formats.reading import Format
     from remuda.language.criterion import Criterion
 
 STDIN = "-"
-_KINDS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
+FORMATS = ("jsonl", "csv", "tsv", "parquet")
 _COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
 
 
@@ -45,15 +47,12 @@ def read_criteria(
     With a schema of events, what none of them can satisfy is rejected as well.
     """
     from remuda.errors import InvalidCriterion
-    from remuda.language.rows import criterion_of
 
     taken: dict[str, tuple[str, int]] = {}
     for path in paths:
-        for file, row, source in _rows(path, format):
-            try:
-                criterion = criterion_of(source, schema)
-            except InvalidCriterion as error:
-                yield Reject(file, row, error.criterion, error.place, error.reason)
+        for file, row, criterion in _criteria(path, format, schema):
+            if isinstance(criterion, InvalidCriterion):
+                yield Reject(file, row, criterion.criterion, criterion.place, criterion.reason)
                 continue
             first = taken.setdefault(criterion.id, (file, row))
             if first == (file, row):
@@ -64,12 +63,45 @@ def read_criteria(
                 yield Reject(file, row, criterion.id, "id", reason)
 
 
+def _criteria(
+    path: str, format: str | None, schema: Any
+) -> Iterator[tuple[str, int, Criterion | InvalidCriterion]]:
+    """Every criterion of the files, or what is wrong with it, with its file and its number."""
+    from remuda.errors import InvalidCriterion
+    from remuda.formats import FORMATS
+    from remuda.language.rows import criterion_of, fitting
+
+    if format in FORMATS:
+        for file, row, rule in _rules(path, FORMATS[format]):
+            yield file, row, rule if isinstance(rule, InvalidCriterion) else fitting(rule, schema)
+        return
+    for file, row, source in _rows(path, format):
+        try:
+            yield file, row, criterion_of(source, schema)
+        except InvalidCriterion as error:
+            yield file, row, error
+
+
+def _rules(path: str, format: Format) -> Iterator[tuple[str, int, Criterion | InvalidCriterion]]:
+    """Rules of another system: a file of them, or all files of its kind in a folder."""
+    home = local(path)
+    files = [path] if path == STDIN or not home.is_dir() else format.files_in(home)
+    for file in files:
+        with reading(file) as data:
+            readings = format.read_file(data.read(), format.name_of(file))
+        yield from ((file, row, one) for row, one in enumerate(readings, start=1))
+
+
 def kind_of(path: str, format: str | None = None) -> str:
     """What a file is: what it is said to be, or what its name says."""
-    name = Path(path)
-    while name.suffix in _COMPRESSED:
-        name = name.with_suffix("")
-    return format or _KINDS.get(name.suffix.lower(), "jsonl")
+    from remuda.language.rows import format_of
+
+    kind = format or format_of(path)
+    if kind not in FORMATS:
+        known = ", ".join(FORMATS)
+        reason = f"the extension does not tell its format ({known})"
+        raise FileError(f"{path}: {reason}; --input-format or --format does")
+    return kind
 
 
 def members(path: str) -> list[str]:
@@ -149,12 +181,13 @@ def parquet_batches(path: str, size: int) -> tuple[Any, Iterator[Any]]:
 
 def _rows(path: str, format: str | None) -> Iterator[tuple[str, int, Any]]:
     """The rows of a file with its name and their numbers; JSON as bytes, tables as mappings."""
-    from remuda.language.rows import SEPARATORS, csv_rows
+    from remuda.language.rows import SEPARATORS, csv_rows, missing_columns
 
     for file in members(path):
         kind = kind_of(file, format)
         if kind == "parquet":
-            _, batches = parquet_batches(file, 1 << 14)
+            schema, batches = parquet_batches(file, 1 << 14)
+            _check_columns(file, missing_columns(schema.names))
             rows = (row for one in batches for row in one.to_pylist(maps_as_pydicts="lossy"))
             yield from ((file, number, row) for number, row in enumerate(rows, start=1))
             continue
@@ -164,4 +197,10 @@ def _rows(path: str, format: str | None) -> Iterator[tuple[str, int, Any]]:
             else:
                 text = io.TextIOWrapper(data, encoding="utf-8", newline="")
                 table = csv_rows(text, SEPARATORS[kind])
+                _check_columns(file, missing_columns(table.fieldnames))
                 yield from ((file, number, row) for number, row in enumerate(table, start=1))
+
+
+def _check_columns(file: str, wrong: str | None) -> None:
+    if wrong is not None:
+        raise FileError(f"{file}: {wrong}")

@@ -6,12 +6,12 @@ functions cost nothing for a value that was seen before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 from sys import getsizeof
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -19,11 +19,22 @@ from remuda.arrays import starts_of
 from remuda.encoding.sets import SetIndex
 from remuda.encoding.spaces import OTHER, LackSpaces
 from remuda.encoding.table import EventBatch
+from remuda.encoding.term_columns import is_columnar
 from remuda.encoding.vocabulary import YES, Cells, Dimension, Spaces, View, Vocabulary
 from remuda.model.attributes import Attribute, Lack
-from remuda.model.conditions import Contains, Like, Regex, Related, Suffix, Version
+from remuda.model.conditions import (
+    AnyElement,
+    Contains,
+    EveryElement,
+    Like,
+    Regex,
+    Related,
+    Suffix,
+    Version,
+)
+from remuda.model.expressions import Expression
 from remuda.model.patterns import PatternSet
-from remuda.model.terms import Origin, Term, facts_of, known, value_in
+from remuda.model.terms import Origin, Term, known, value_in
 
 _PLAIN: tuple[Any, ...] = ("", 0, [""])  # values that no dimension may fail for
 _REMEMBERED = 1 << 26  # bytes of values and their spaces; beyond that the memory starts anew
@@ -31,6 +42,27 @@ _ENTRY = 200  # bytes of a value that is remembered, beside those of the value a
 _LARGE = 1 << 14  # bytes of a value that is looked at anew each time
 _LONG = 256  # elements of a list that is
 _SCALARS = frozenset({str, int, float, bool, Decimal, datetime, date, type(None)})
+
+
+class Elements(Protocol):
+    """Expressions that are asked of the elements of lists."""
+
+    def counts(self, elements: list[Any], now: int) -> Sequence[int]:
+        """How many of the elements satisfy each expression."""
+        ...
+
+
+class Plainly:
+    """The expressions, each tried on each element."""
+
+    def __init__(self, expressions: Sequence[Expression]) -> None:
+        self.expressions = expressions
+
+    def counts(self, elements: list[Any], now: int) -> Sequence[int]:
+        return [sum(one.truth(part, now) for part in elements) for one in self.expressions]
+
+
+Asker = Callable[[Sequence[Expression]], Elements]
 
 
 @dataclass(slots=True)
@@ -45,7 +77,10 @@ class TermEncoder:
     pattern_spaces: list[int] = field(default_factory=list)  # the "yes" of each
     sets: SetIndex = field(default_factory=SetIndex)
     tests: list[tuple[Version, int]] = field(default_factory=list)  # each with its "yes"
+    asked: list[tuple[AnyElement | EveryElement, int]] = field(default_factory=list)  # likewise
+    asker: Asker = Plainly
     _pattern_set: PatternSet | None = None
+    _of_elements: Elements | None = None
 
     def enter(self, dimension: Dimension, spaces: Spaces, start: int) -> None:
         """Take up one more dimension, whose spaces begin at `start`."""
@@ -58,6 +93,9 @@ class TermEncoder:
         elif dimension.view is View.TEST:
             assert isinstance(dimension.condition, Version)
             self.tests.append((dimension.condition, start + YES))
+        elif dimension.view is View.ELEMENTS:
+            assert isinstance(dimension.condition, AnyElement | EveryElement)
+            self.asked.append((dimension.condition, start + YES))
         else:
             assert isinstance(dimension.condition, Regex | Like | Suffix | Contains)
             self.patterns.append(dimension.condition.whole_pattern)
@@ -71,7 +109,19 @@ class TermEncoder:
             return [] if value is None else self._of_one(value)
         found = {space for element in value or [None] for space in self._of_one(element)}
         found.update(self.sets.matching(value))
+        if self.asked:
+            found.update(self._elements(value, now))
         return list(found)
+
+    def _elements(self, values: list[Any], now: int) -> Iterable[int]:
+        """The "yes" of what some of the elements, or all of them, satisfy."""
+        if self._of_elements is None:
+            self._of_elements = self.asker([condition.expression for condition, _ in self.asked])
+        counts = self._of_elements.counts(values, now)
+        for i, (condition, space) in enumerate(self.asked):
+            least = 1 if isinstance(condition, AnyElement) else len(values)
+            if counts[i] >= least:
+                yield space
 
     def carefully(self, raw: Any, now: int, aside: dict[int, str]) -> tuple[list[int], TermEncoder]:
         """The same dimension by dimension, for a value on which one of them raised.
@@ -80,9 +130,9 @@ class TermEncoder:
         it is returned. Otherwise the value is, and satisfies nothing there.
         """
         found: list[int] = []
-        kept = TermEncoder(self.origin, self.term)
+        kept = TermEncoder(self.origin, self.term, asker=self.asker)
         for entry in self.entries:
-            alone, start = TermEncoder(self.origin, self.term), entry[2]
+            alone, start = TermEncoder(self.origin, self.term, asker=self.asker), entry[2]
             alone.enter(*entry)
             reason = alone.failure(raw, now)
             if reason is None:
@@ -240,29 +290,32 @@ def _field(origin: Origin) -> str | None:
 class Encoder:
     """Events to spaces for one vocabulary; only attributes that it mentions are looked up."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary, asker: Asker = Plainly) -> None:
         starts = vocabulary.space_starts.tolist()
         entries = list(zip(vocabulary.dimensions, vocabulary.spaces, starts[:-1], strict=True))
-        terms: dict[Term, TermEncoder] = {}
+        terms: dict[tuple[Term, bool], TermEncoder] = {}
         for dimension, spaces, start in entries:
-            term = terms.get(dimension.term)
+            key = dimension.term, dimension.reads_clock
+            term = terms.get(key)
             if term is None:
                 origin = dimension.origin
                 one = origin if dimension.term == origin else dimension.term
-                term = terms[dimension.term] = TermEncoder(origin, one)
+                term = terms[key] = TermEncoder(origin, one, asker=asker)
             term.enter(dimension, spaces, start)
         self.aside: dict[int, str] = {}
         memory = Memory()
         by_origin: dict[Origin, OriginEncoder] = {}
-        for term in terms.values():
+        for (_, reads_clock), term in terms.items():
             encoder = by_origin.get(term.origin)
             if encoder is None:
                 encoder = OriginEncoder(term.origin, memory, self.aside)
                 by_origin[term.origin] = encoder
-            (encoder.clocked if facts_of(term.term).reads_clock else encoder.timeless).append(term)
+            (encoder.clocked if reads_clock else encoder.timeless).append(term)
             lacks = [(at, one) for at, one in term.cells if isinstance(one, LackSpaces)]
             encoder.lacks += lacks
         self.origins = list(by_origin.values())
+        self._memory = memory
+        self._apart: tuple[list[OriginEncoder], list[OriginEncoder]] | None = None
         self._by_name: dict[str, list[OriginEncoder]] = {}  # of a field that it cannot do without
         self._others: list[OriginEncoder] = []
         for encoder in self.origins:
@@ -271,6 +324,28 @@ class Encoder:
                 self._others.append(encoder)
             else:
                 self._by_name.setdefault(name, []).append(encoder)
+
+    @property
+    def apart(self) -> tuple[list[OriginEncoder], list[OriginEncoder]]:
+        """The same with those terms by themselves that may be had from whole columns."""
+        if self._apart is None:  # two threads may both make it: they are the same
+            kept: list[OriginEncoder] = []
+            alone: list[OriginEncoder] = []
+            for one in self.origins:
+                columnar = [term for term in one.timeless if is_columnar(term.term)]
+                alone += [self._with(one, [term]) for term in columnar]
+                others = [term for term in one.timeless if not is_columnar(term.term)]
+                if not columnar:
+                    kept.append(one)
+                elif others or one.clocked:
+                    rest = self._with(one, others)
+                    rest.clocked, rest.lacks = one.clocked, one.lacks
+                    kept.append(rest)
+            self._apart = kept, alone
+        return self._apart
+
+    def _with(self, one: OriginEncoder, terms: list[TermEncoder]) -> OriginEncoder:
+        return OriginEncoder(one.origin, self._memory, self.aside, terms)
 
     def encode(self, events: Iterable[Any], now: int) -> EventBatch:
         """A batch of events that are Python objects."""

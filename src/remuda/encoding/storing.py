@@ -96,7 +96,7 @@ def _spaces(dimension: Dimension, written: Any) -> Spaces:
             return OrderSpaces.restored(order_of(dimension), written)
         case View.LACK:
             return LackSpaces()
-        case View.PATTERN | View.SET | View.TEST:
+        case View.PATTERN | View.SET | View.TEST | View.ELEMENTS:
             return None
 
 

@@ -29,8 +29,10 @@ from remuda.encoding.table import Predicates
 from remuda.model.attributes import Attribute
 from remuda.model.conditions import (
     Absent,
+    AnyElement,
     Condition,
     Contains,
+    EveryElement,
     Exists,
     In,
     Like,
@@ -46,7 +48,7 @@ from remuda.model.conditions import (
     Suffix,
     Version,
 )
-from remuda.model.expressions import And, Expression, Polarity, Predicate
+from remuda.model.expressions import And, Expression, Polarity, Predicate, reads_clock
 from remuda.model.terms import Origin, Term, attribute_of, facts_of, origin_of
 
 YES = 1
@@ -63,9 +65,10 @@ class View(StrEnum):
     PATTERN = "pattern"
     SET = "set"
     TEST = "test"  # the condition itself is asked, value by value
+    ELEMENTS = "elements"  # what is asked of them is an index of its own
 
 
-YES_OR_NO = frozenset({View.PATTERN, View.SET, View.TEST})
+YES_OR_NO = frozenset({View.PATTERN, View.SET, View.TEST, View.ELEMENTS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,13 @@ class Dimension:
     def attribute(self) -> Attribute | None:
         """The path that it is about, by which an event weighs it; None where there are several."""
         return attribute_of(self.term)
+
+    @property
+    def reads_clock(self) -> bool:
+        """Whether the moment of the question decides where an event is on it."""
+        return facts_of(self.term).reads_clock or (
+            self.condition is not None and reads_clock(self.condition)
+        )
 
     @property
     def origin(self) -> Origin:
@@ -108,6 +118,8 @@ def view_of(condition: Condition) -> View:
             return View.VALUE
         case NullValue() | Absent():
             return View.LACK
+        case AnyElement() | EveryElement():
+            return View.ELEMENTS
 
 
 def splits(predicate: Predicate) -> bool:
@@ -244,7 +256,7 @@ def _partition(base: Dimension, conditions: Iterable[Condition]) -> Spaces:
             return OrderSpaces(order_of(base), conditions)
         case View.LACK:
             return LackSpaces()
-        case View.PATTERN | View.SET | View.TEST:
+        case View.PATTERN | View.SET | View.TEST | View.ELEMENTS:
             return None
 
 

@@ -19,15 +19,24 @@ from remuda.model.quoted import Quoted
 _VALUES: tuple[Any, ...] = ("", 0, 0.5, True, [""], {})
 
 
-def try_out(criteria: Iterable[Criterion]) -> None:
+class Tried(tuple[Criterion, ...]):
+    """Criteria that an index can take and keep."""
+
+    __slots__ = ()
+
+
+def try_out(criteria: Iterable[Criterion]) -> Tried:
     """InvalidCriterion for the first that an index could not take, or not keep.
 
     A criterion of ordinary numbers and ASCII texts is one that it can: those, which are the most,
-    cost a few microseconds, the others some hundred.
+    cost a few microseconds, the others some hundred. What was tried is not tried again.
     """
-    strange = [one for one in criteria if not _is_ordinary(one.expression)]
+    if isinstance(criteria, Tried):
+        return criteria
+    tried = Tried(criteria)
+    strange = [one for one in tried if not _is_ordinary(one.expression)]
     if not strange:
-        return
+        return tried
     try:
         _try(strange)
     except Exception:  # whatever it is: which of them has it?
@@ -38,6 +47,7 @@ def try_out(criteria: Iterable[Criterion]) -> None:
                 reason = f"it cannot be indexed: {type(error).__name__}: {error}"
                 raise InvalidCriterion(reason, "expression", one.id) from error
         raise
+    return tried
 
 
 def _try(criteria: Collection[Criterion]) -> None:

@@ -160,6 +160,24 @@ class Contains(_Detail, tag="CONTAINS"):
         return conditions.Contains(self.text)
 
 
+class _OfElements(_Detail):
+    expression: Dnf | Cnf | Unf
+
+    def inner(self) -> Expression:
+        _at("expression", self.expression.is_part)
+        return _at("expression", self.expression.expression)
+
+
+class AnyElement(_OfElements, tag="ANY_ELEMENT"):
+    def condition(self) -> conditions.Condition:
+        return conditions.AnyElement(self.inner())
+
+
+class EveryElement(_OfElements, tag="EVERY_ELEMENT"):
+    def condition(self) -> conditions.Condition:
+        return conditions.EveryElement(self.inner())
+
+
 class Existence(_Detail, tag="EXISTENCE"):
     def condition(self) -> conditions.Condition:
         return conditions.Exists()
@@ -182,7 +200,7 @@ class Absent(_Detail, tag="ABSENT"):
 
 Detail = (
     Equality | Subset | Superset | Equalset | Overlaps | Range | Regex | Versioning
-    | SemVer | Network | Like | Prefix | Suffix | Contains
+    | SemVer | Network | Like | Prefix | Suffix | Contains | AnyElement | EveryElement
     | Existence | NonExistence | NullValue | Absent
 )  # fmt: skip
 
@@ -433,12 +451,13 @@ class _Form(_Strict, tag_field="form"):
     valid_from: datetime | None = None
     valid_until: datetime | None = None
     payload: Any = None
+    priority: float = 0.0
 
     def is_part(self) -> None:
         """Refuse what only a whole criterion has."""
         whole = {"tags": self.tags, "enabled": not self.enabled}
         whole |= {"validFrom": self.valid_from, "validUntil": self.valid_until}
-        whole |= {"payload": self.payload is not None}
+        whole |= {"payload": self.payload is not None, "priority": self.priority}
         for name, said in whole.items():
             if said:
                 raise InvalidCriterion("only the whole criterion has this, not a part of it", name)

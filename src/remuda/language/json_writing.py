@@ -12,8 +12,10 @@ from remuda.logic.normal import nnf
 from remuda.model.attributes import Attribute
 from remuda.model.conditions import (
     Absent,
+    AnyElement,
     Condition,
     Contains,
+    EveryElement,
     Exists,
     In,
     Like,
@@ -204,6 +206,10 @@ def _detail(condition: Condition) -> Json:
             return {"caveat": "SEMVER", **compared, **options}
         case Network(networks):
             return {"caveat": "NETWORK", "networks": list(networks)}
+        case AnyElement(expression):
+            return {"caveat": "ANY_ELEMENT", "expression": _asked(expression)}
+        case EveryElement(expression):
+            return {"caveat": "EVERY_ELEMENT", "expression": _asked(expression)}
         case Like(pattern, escape):
             return {"caveat": "LIKE", "pattern": pattern, "escape": escape}
         case Prefix(text) | Suffix(text) | Contains(text):

@@ -6,13 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from remuda.model.attributes import Attribute
+from remuda.model.attributes import Attribute, Element
 from remuda.model.calendars import Extract
 from remuda.model.conditions import (
     Absent,
+    AnyElement,
     Comparison,
     Condition,
     Contains,
+    EveryElement,
     Exists,
     In,
     Like,
@@ -123,6 +125,17 @@ class Attr:
         """The list shares an element with these."""
         return self._predicate(Related(Relation.OVERLAPS, values))
 
+    def any(self, asked: Callable[[Attr], Expression]) -> Predicate:
+        """Some element of the list satisfies what is asked of it.
+
+        `attr("items").any(lambda i: (i["sku"] == "A") & (i["qty"] > 2))`
+        """
+        return self._predicate(AnyElement(asked(_ELEMENT)))
+
+    def every(self, asked: Callable[[Attr], Expression]) -> Predicate:
+        """Every element of the list satisfies what is asked of it."""
+        return self._predicate(EveryElement(asked(_ELEMENT)))
+
     def exists(self) -> Predicate:
         """There is a value."""
         return self._predicate(Exists())
@@ -220,6 +233,12 @@ class Attr:
         """The text as milliseconds since 1970, by a pattern of Java's DateTimeFormatter."""
         return self._after(ToDateTime(format))
 
+    def __getitem__(self, step: str | int) -> Attr:
+        """What is under a name, or at a place of a list."""
+        if not isinstance(self.term, Attribute):
+            raise TypeError("only an attribute has parts")
+        return Attr(Attribute((*self.term.steps, step if isinstance(step, str) else Element(step))))
+
     def __eq__(self, value: object) -> Predicate:  # type: ignore[override]
         return self._order(value, EQUAL) if isinstance(value, Attr) else self.isin(value)
 
@@ -277,6 +296,7 @@ class Functions:
 
 
 fn = Functions()
+_ELEMENT = Attr(Attribute(()))
 
 
 @dataclass(frozen=True, slots=True)

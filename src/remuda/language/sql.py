@@ -28,8 +28,10 @@ from remuda.model.attributes import Attribute, Element
 from remuda.model.calendars import Extract
 from remuda.model.conditions import (
     Absent,
+    AnyElement,
     Condition,
     Contains,
+    EveryElement,
     Exists,
     In,
     Like,
@@ -160,6 +162,8 @@ def _condition(about: str, condition: Condition, empty: bool) -> tuple[_Type, Wo
             raise _Unsaid("Spark does not tell null from what is not there")
         case Network():
             raise _Unsaid("Spark does not know networks")
+        case AnyElement() | EveryElement():
+            raise _Unsaid("what is asked of elements is not written for Spark yet")
         case Version() | SemVer():
             raise _Unsaid("Spark does not know the order of versions")
         case Exists() | Missing():  # which are about the path, without its pre-operations

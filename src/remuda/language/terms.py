@@ -242,6 +242,8 @@ def _folded(term: Term) -> Term:
 def _steps(node: exp.Expr) -> tuple[Step, ...]:
     steps: list[Step] = []
     while type(node) is not exp.Column:  # a loop: paths may be long
+        if type(node) is exp.Identifier:  # the element that a lambda has a name for
+            return tuple(reversed(steps))
         if type(node) is exp.Dot:
             steps.append(_name(node.expression))
         elif type(node) is exp.Bracket:
@@ -282,7 +284,7 @@ def _simple(operation: Operation) -> Callable[[TermReader, exp.Expr], Term]:
     return read
 
 
-_PATHS = frozenset({exp.Column, exp.Dot, exp.Bracket})
+_PATHS = frozenset({exp.Column, exp.Dot, exp.Bracket, exp.Identifier})
 _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Add: "add",
     exp.Sub: "subtract",

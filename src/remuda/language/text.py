@@ -26,9 +26,11 @@ from remuda.language.writing import to_text
 from remuda.model.attributes import Attribute
 from remuda.model.conditions import (
     Absent,
+    AnyElement,
     Comparison,
     Condition,
     Contains,
+    EveryElement,
     Exists,
     In,
     Like,
@@ -243,7 +245,7 @@ def _of_constants(left: _Side, right: _Side, kind: type[exp.Expr], deny: bool) -
     if value is None or other is None:
         same = value is None and other is None
         return And() if kind in _NULL_SAFE and same != deny else Or()
-    return And() if satisfies(_condition(kind, other, right.node), value) != deny else Or()
+    return And() if satisfies(_condition(kind, other, right.node), value, 0) != deny else Or()
 
 
 def _of_terms(left: Term, right: Term, kind: type[exp.Expr], deny: bool) -> Expression:
@@ -430,6 +432,8 @@ def _asks_unknown(node: exp.Expr) -> bool:
 
 def _exists(present: bool, node: exp.Expr, deny: bool) -> Expression:
     """With our own words an empty list is missing, as everywhere but in SQL."""
+    if present and len(node.expressions) == 2:
+        return _some(node, deny)
     about = _term(*arguments(node, 1))
     if isinstance(about, Attribute):
         about = replace(about, empty=False)
@@ -443,6 +447,36 @@ def _isnull(present: bool, node: exp.Expr, deny: bool) -> Expression:
 def _lack(condition: Condition, node: exp.Expr, deny: bool) -> Expression:
     (about,) = arguments(node, 1)
     return made(node, _flat, _term(about), condition, deny)
+
+
+def _some(node: exp.Expr, deny: bool) -> Expression:
+    """Spark's exists(x, e -> ...): its denial is that every element denies it."""
+    about, asked = _lambda(node, deny)
+    condition = EveryElement if deny else AnyElement
+    return made(node, _strong, about, condition(asked), False)
+
+
+def _forall(node: exp.Expr, deny: bool) -> Expression:
+    about, asked = _lambda(node, deny)
+    condition = AnyElement if deny else EveryElement
+    return made(node, _strong, about, condition(asked), False)
+
+
+def _of_elements(
+    condition: type[AnyElement | EveryElement], node: exp.Expr, deny: bool
+) -> Expression:
+    about, asked = _lambda(node, False)
+    return made(node, _strong, about, condition(asked), deny)
+
+
+def _lambda(node: exp.Expr, deny: bool) -> tuple[Term, Expression]:
+    """A list, and what is asked of its elements."""
+    about, asked = arguments(node, 2)
+    if type(asked) is not exp.Lambda or len(asked.expressions) != 1:
+        raise Refused(f"{function(node)}() needs a list and a condition, as e -> e.qty > 2", asked)
+    for outside in asked.this.find_all(exp.Column):
+        raise Refused("only the element itself is known here", outside)
+    return _term(about), _read(asked.this, deny)
 
 
 def _network(node: exp.Expr, deny: bool) -> Expression:
@@ -538,6 +572,9 @@ _PREDICATES: dict[type[exp.Expr], Reader] = {
     exp.RegexpLike: _rlike,
 }
 _PREDICATE_FUNCTIONS: dict[str, Reader] = {
+    "any_element": partial(_of_elements, AnyElement),
+    "every_element": partial(_of_elements, EveryElement),
+    "forall": _forall,
     "absent": partial(_lack, Absent()),
     "array_contains": _array_contains,
     "arrays_overlap": _arrays_overlap,

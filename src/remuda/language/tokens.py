@@ -41,6 +41,7 @@ _KEYWORDS = frozenset(
 )
 _SYMBOLS = frozenset(
     {
+        TokenType.ARROW,
         TokenType.COMMA,
         TokenType.DASH,
         TokenType.DCOLON,

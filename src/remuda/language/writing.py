@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
+
 from remuda.language.phrases import (
     TEXTUAL,
     Wording,
@@ -23,8 +25,10 @@ from remuda.language.terms import (
 from remuda.model.attributes import Attribute, Element, Every, Step
 from remuda.model.conditions import (
     Absent,
+    AnyElement,
     Comparison,
     Contains,
+    EveryElement,
     Exists,
     In,
     Like,
@@ -63,10 +67,10 @@ def to_text(expression: Expression) -> str:
 
 
 def _wording(predicate: Predicate) -> Wording:
-    about = _subject(predicate)
-    ordered = _ordered(predicate)
-    if ordered is not None:
-        return ordered
+    return _ordered(predicate) or _worded(_subject(predicate), predicate)
+
+
+def _worded(about: str, predicate: Predicate) -> Wording:
     match predicate.condition:
         case In(values):
             return membership(about, list(map(operand, values)))
@@ -90,6 +94,8 @@ def _wording(predicate: Predicate) -> Wording:
             return plainly(f"{relation}({', '.join((about, *map(spelt, values)))})")
         case Exists() | Missing() as condition:
             return _presence(about, predicate.term, isinstance(condition, Exists))
+        case AnyElement() | EveryElement() as condition:
+            return _of_elements(about, condition)
         case NullValue() | Absent() as condition:
             name = "absent" if isinstance(condition, Absent) else "null_value"
             return plainly(f"{name}({about})")
@@ -128,6 +134,7 @@ def _range(about: str, condition: Range | QuotedRange) -> Wording:
 
 # Terms
 
+_ELEMENT: ContextVar[str] = ContextVar("element", default="")  # whose attributes are written
 _OPERATORS = {
     "add": "+",
     "subtract": "-",
@@ -162,6 +169,17 @@ def _subject(predicate: Predicate) -> str:
         if as_moment(inner) == term and not isinstance(inner, Literal):
             return _term(inner)
     return spelt if as_moment(term) == term else f"plain({spelt})"
+
+
+def _of_elements(about: str, condition: AnyElement | EveryElement) -> Wording:
+    asks = "any_element" if isinstance(condition, AnyElement) else "every_element"
+    element = f"{_ELEMENT.get()}e"  # the inner of two has another name
+    before = _ELEMENT.set(element)
+    try:
+        asked = to_text(condition.expression)
+    finally:
+        _ELEMENT.reset(before)
+    return plainly(f"{asks}({about}, {element} -> {asked})")
 
 
 def _presence(about: str, term: Term, present: bool) -> Wording:
@@ -210,8 +228,12 @@ def _dotted(attribute: Attribute) -> str:
     """The attribute as a dotted path, or as path('...') where it is none."""
     first, *rest = attribute.steps or (None,)
     plain = all(isinstance(step, str | Element | Every) for step in rest)
-    if isinstance(first, str) and plain and "" not in attribute.steps:
-        return name(first) + "".join(map(_step, rest))
+    if plain and "" not in attribute.steps:
+        element = _ELEMENT.get()
+        if element and (first is None or isinstance(first, str | Element | Every)):
+            return element + "".join(map(_step, attribute.steps))
+        if isinstance(first, str):
+            return name(first) + "".join(map(_step, rest))
     return _path(attribute)
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 from remuda.logic.ranges import is_empty, is_point, range_within
 from remuda.model.attributes import Attribute, Every, Query
 from remuda.model.conditions import (
+    OF_ELEMENTS,
     OF_LACK,
     Condition,
     Contains,
@@ -124,6 +125,8 @@ def exhaust(first: Predicate, second: Predicate) -> bool:
 
 def within(inner: Condition, outer: Condition) -> bool:
     """Whether every value, and every list, that satisfies `inner` satisfies `outer`."""
+    if {type(inner), type(outer)} & OF_ELEMENTS:
+        return inner == outer
     match inner, outer:
         case Related(), Related():
             return _related_within(inner, outer)
@@ -141,14 +144,22 @@ def within(inner: Condition, outer: Condition) -> bool:
             return _range_within(inner, outer)
         case Network(), Network():
             return joined((*inner.blocks, *outer.blocks)) == outer.blocks
+        case Prefix() | Suffix() | Contains(), Prefix() | Suffix() | Contains():
+            return _text_within(inner, outer)
+        case _:
+            return inner == outer
+
+
+def _text_within(inner: Prefix | Suffix | Contains, outer: Prefix | Suffix | Contains) -> bool:
+    match inner, outer:
         case Prefix(), Prefix():
             return inner.text.startswith(outer.text)
         case Suffix(), Suffix():
             return inner.text.endswith(outer.text)
-        case Prefix() | Suffix() | Contains(), Contains():
+        case _, Contains():
             return outer.text in inner.text
         case _:
-            return inner == outer
+            return False
 
 
 def _contradicts(first: Predicate, second: Predicate) -> bool:

@@ -11,8 +11,10 @@ from typing import Any
 from remuda.model.attributes import Lack
 from remuda.model.conditions import (
     Absent,
+    AnyElement,
     Condition,
     Contains,
+    EveryElement,
     Exists,
     In,
     Like,
@@ -52,6 +54,7 @@ _VERBS: dict[type[Condition], str] = {
     NullValue: "null",
     Absent: "absent",
 }
+_EMPTY: dict[type[Expression], str] = {And: "always", Or: "never"}
 _MANY = 8  # so many values of a long list are shown
 _HUGE = 10**4000  # Python writes no longer integers
 
@@ -198,8 +201,25 @@ def _wanted(predicate: Predicate) -> str:
             return f"present and not {words}"
 
 
+def _asked(expression: Expression) -> str:
+    """What is asked of elements, in a line."""
+
+    def visit(node: Expression, parts: Sequence[str]) -> str:
+        if isinstance(node, Predicate):
+            return describe(node)
+        if isinstance(node, And | Or):
+            joined = (" and " if isinstance(node, And) else " or ").join(parts)
+            return f"({joined})" if parts else _EMPTY[type(node)]
+        return f"not {parts[0]}"
+
+    return fold(expression, visit)
+
+
 def _condition(condition: Condition) -> str:
     match condition:
+        case AnyElement(expression) | EveryElement(expression):
+            which = "an element" if isinstance(condition, AnyElement) else "only elements"
+            return f"has {which} where {_asked(expression)}"
         case In(values=(only,)):
             return f"= {_shown(only)}"
         case In(values=values):

@@ -6,8 +6,8 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
-from pathlib import PurePosixPath
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
 import pyarrow as pa
@@ -15,8 +15,18 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from remuda.errors import InvalidCriterion, RemudaError
+from remuda.formats import FORMATS
+from remuda.formats.reading import Format
 from remuda.language import json_form
-from remuda.language.rows import SEPARATORS, criterion_of, csv_rows
+from remuda.language.criterion import Criterion
+from remuda.language.rows import (
+    SEPARATORS,
+    criterion_of,
+    csv_rows,
+    fitting,
+    format_of,
+    missing_columns,
+)
 from remuda.language.schemas import Schema, schema_of
 from remuda.spark.csv_files import CORRUPT, csv_frame
 
@@ -38,8 +48,6 @@ _ARROW = pa.schema(
 _GOOD = ("id", "json", "tags", "digest", "file", "row", "order")
 _BAD = ("file", "row", "id", "place", "reason", "text")
 _SHOWN = 200  # characters of a rejected row's text
-_FORMATS = {".parquet": "parquet", ".orc": "orc", ".csv": "csv", ".tsv": "tsv"}
-_COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate")
 
 Source = DataFrame | str | PathLike[str] | Sequence[str]
 
@@ -89,19 +97,19 @@ def read_criteria(
     as well. Parquet, ORC, CSV and TSV have the columns id and expression, perhaps tags (an array,
     or text with commas), weights (attribute to weight), enabled, valid_from and valid_until. The
     format is told by the names of the files unless it is given: "json", "array", "parquet",
-    "orc", "csv" or "tsv". Of several rows with one id the first is good.
+    "orc", "csv" or "tsv"; or it is the name of another system's rules, such as "eventbridge", of
+    which a folder is read with all that is in it. Of several rows with one id the first is good.
 
     With a schema of events (Spark's, or Arrow's), criteria that name attributes which it lacks, or
     that can never be true for its types, are bad as well.
     """
     known = None if schema is None else schema_of(schema)
     raw = _of_frame(path) if isinstance(path, DataFrame) else _of_files(spark, path, format)
-    call = uuid.uuid4().hex
+    call, rules = uuid.uuid4().hex, FORMATS.get(format or "")
 
     def check(batches: Iterable[pa.RecordBatch], _call: str = call) -> Iterator[pa.RecordBatch]:
-        return _check(
-            batches, known
-        )  # another function each time, or Spark may give what it has cached
+        # another function each time, or Spark may give what it has cached
+        return _check(batches, known) if rules is None else _check_rules(batches, rules, known)
 
     checked = raw.mapInArrow(check, _CHECKED).persist()
     numbered, n_rows, n_good, n_blank = _numbered(spark, checked)
@@ -169,6 +177,7 @@ def _of_frame(frame: DataFrame) -> DataFrame:
     names = set(frame.columns)
     text = next((name for name in ("json", "value") if name in names), None)
     if "expression" in names:
+        _check_columns(["the table"], frame.columns)
         row: Column = sf.struct("*")
     elif text is not None:
         row = sf.col(text).cast("binary")
@@ -188,6 +197,8 @@ def _of_files(
     spark: SparkSession, path: str | PathLike[str] | Sequence[str], format: str | None
 ) -> DataFrame:
     paths = [fspath(path)] if isinstance(path, str | PathLike) else list(path)
+    if format in FORMATS:
+        return _of_rules(spark, paths, FORMATS[format])
     lines = spark.read.option("lineSep", "\n").text(paths)
     how = format or _format(lines)
     match how:
@@ -198,9 +209,11 @@ def _of_files(
             row = sf.col("value").cast("binary")
         case "parquet" | "orc":
             frame = spark.read.format(how).load(paths)
+            _check_columns(paths, frame.columns)
             row = sf.struct(*(sf.col(f"`{name}`") for name in frame.columns))
         case "csv" | "tsv":
             frame = _of_csv(spark, paths, SEPARATORS[how])
+            _check_columns(paths, [name for name in frame.columns if name != CORRUPT])
             row = sf.struct(*(sf.col(f"`{name}`") for name in frame.columns))
         case _:
             raise RemudaError(
@@ -215,14 +228,32 @@ def _of_files(
     return found.mapInArrow(_elements, found.schema) if how == "array" else found
 
 
+def _check_columns(paths: Sequence[str], columns: Sequence[str]) -> None:
+    wrong = missing_columns(columns)
+    if wrong is not None:
+        raise RemudaError(f"{', '.join(paths)}: {wrong}")
+
+
+def _of_rules(spark: SparkSession, paths: list[str], format: Format) -> DataFrame:
+    """Whole files of another system's rules."""
+    names = ",".join(f"*{suffix}{packed}" for suffix in format.suffixes for packed in ("", ".gz"))
+    read = spark.read.option("recursiveFileLookup", True).option("pathGlobFilter", f"{{{names}}}")
+    return read.text(paths, wholetext=True).select(
+        sf.col("_metadata.file_path").alias("file"),
+        sf.lit(0).cast("bigint").alias("block"),
+        sf.lit(0).cast("bigint").alias("at"),
+        sf.col("value").cast("binary").alias("row"),
+    )
+
+
 def _format(lines: DataFrame) -> str:
     """What the files are, by their names, and for JSON by the first character."""
     for file in lines.inputFiles()[:1]:
-        name = PurePosixPath(file)
-        while name.suffix in _COMPRESSED:
-            name = name.with_suffix("")
-        if name.suffix.lower() in _FORMATS:
-            return _FORMATS[name.suffix.lower()]
+        kind = format_of(file)
+        if kind is None:
+            raise RemudaError(f"{file}: the extension does not tell its format; `format` does")
+        if kind != "jsonl":
+            return kind
     start = lines.filter("trim(value) <> ''").first()
     return "array" if start and start["value"].lstrip().startswith("[") else "json"
 
@@ -268,6 +299,31 @@ def _check(batches: Iterable[pa.RecordBatch], schema: Schema | None) -> Iterator
         ]
         at = [batch[name] for name in ("file", "block", "at")]
         yield pa.RecordBatch.from_arrays([*at, *own], schema=_ARROW)
+
+
+def _check_rules(
+    batches: Iterable[pa.RecordBatch], format: Format, schema: Schema | None
+) -> Iterator[pa.RecordBatch]:
+    """Each rule of whole files as a canonical criterion, or with the reason why it is none."""
+    for batch in batches:
+        for file, data in zip(batch["file"].to_pylist(), batch["row"].to_pylist(), strict=True):
+            readings = format.read_file(data, format.name_of(unquote(file)))
+            found = [(file, 0, at, *_written(one, schema)) for at, one in enumerate(readings)]
+            columns = zip(*found, strict=True) if found else ((),) * len(_ARROW)
+            arrays = [
+                pa.array(values, field.type) for values, field in zip(columns, _ARROW, strict=True)
+            ]
+            yield pa.RecordBatch.from_arrays(arrays, schema=_ARROW)
+
+
+def _written(reading: Criterion | InvalidCriterion, schema: Schema | None) -> tuple[Any, ...]:
+    """The columns id, json, tags, place, reason and text of a rule."""
+    if not isinstance(reading, InvalidCriterion):
+        reading = fitting(reading, schema)
+    if isinstance(reading, InvalidCriterion):
+        return reading.criterion, None, None, reading.place, reading.reason, ""
+    document = json_form.encode(reading.to_json()).decode()
+    return reading.id, document, sorted(reading.tags), None, None, None
 
 
 def _checked(row: Any, schema: Schema | None) -> tuple[Any, ...]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain
 from os import PathLike
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -16,11 +15,12 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import DataType, DoubleType, StringType, StructField, StructType
 
 from remuda.encoding.events import Portion, in_column
+from remuda.errors import RemudaError
 from remuda.index.answers import Answer
-from remuda.index.files import local
 from remuda.index.index import Index, load
 from remuda.index.question import Question
 from remuda.index.storage import current_version
+from remuda.index.stores import address
 from remuda.model.attributes import Attribute
 from remuda.spark.events import check
 
@@ -55,8 +55,10 @@ class Task:
     ) -> Task:
         """A task that can be done: what is wrong with it is said on the driver."""
         check(events.schema, event)
-        path = str(local(index).absolute())  # a link stays one: it may lead elsewhere on a worker
-        return cls(path, version or current_version(Path(path)), question, event, timed)
+        if isinstance(question.weights, str) and question.weights not in events.schema.names:
+            raise RemudaError(f"the table has no column {question.weights} with weights")
+        path = address(index)
+        return cls(path, version or current_version(path), question, event, timed)
 
     @property
     def kind(self) -> DataType:
@@ -91,6 +93,9 @@ class Task:
 
     def portion(self, rows: Batch, given: Batch, segments: Segments = None) -> Portion:
         """The events of some rows, which were given with more beside them."""
+        weights = self.question.weights
+        if isinstance(weights, str) and weights not in given.schema.names:
+            given = given.append_column(weights, rows.column(weights))
         if self.event is None:
             return Portion(rows, given)
         fields = partial(looked_at, self.path, self.version, segments)

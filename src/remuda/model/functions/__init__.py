@@ -10,7 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from remuda.model.functions import arithmetic, casts, choices, dates, extremes, lists, text
+from remuda.model.functions import (
+    arithmetic,
+    buckets,
+    casts,
+    choices,
+    dates,
+    extremes,
+    foreign,
+    hashes,
+    lists,
+    text,
+)
 from remuda.model.functions.comparing import ABOVE, BELOW, COMPARING, EQUAL
 from remuda.model.functions.function import Function, table
 
@@ -25,4 +36,7 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
     | dates.FUNCTIONS
     | casts.FUNCTIONS
     | lists.FUNCTIONS
+    | hashes.FUNCTIONS
+    | buckets.FUNCTIONS
+    | foreign.FUNCTIONS
 )
