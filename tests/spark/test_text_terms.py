@@ -241,7 +241,8 @@ class Drawing:
             lambda: f"({self.condition(depth - 1)} AND {self.condition(depth - 1)})",
             lambda: f"({self.condition(depth - 1)} OR {self.condition(depth - 1)})",
             lambda: f"NOT ({self.condition(depth - 1)})",
-            lambda: f"({self.condition(depth - 1)}) IS {self.one('TRUE', 'NOT FALSE', 'NULL')}",
+            lambda: f"({self.condition(depth - 1)}) IS {self.one('TRUE', 'NOT FALSE')}",
+            lambda: f"(i > {self.one('1', 'n')}) IS NULL",
             lambda: f"coalesce({self.condition(depth - 1)}, false)",
         )
 
