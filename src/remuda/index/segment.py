@@ -490,13 +490,10 @@ class ElementIndex:
     """What is asked of elements, as a segment: all that criteria ask of one list is asked once."""
 
     def __init__(self, expressions: Sequence[Expression]) -> None:
-        self.n_expressions = len(expressions)
         self.segment = Segment.build(expressions, matcher="auto")
 
-    def counts(self, elements: list[Any], now: int) -> list[int]:
-        """How many of the elements satisfy each expression."""
-        if not elements:
-            return [0] * self.n_expressions
+    def counts(self, elements: list[Any], now: int) -> tuple[Longs, Longs]:
+        """The expressions that elements satisfy, and how many elements satisfy each."""
         found = self.segment.match(self.segment.encoder.encode(elements, now))
-        counts: list[int] = np.bincount(found.rows, minlength=self.n_expressions).tolist()
-        return counts
+        which, counts = np.unique(found.rows, return_counts=True)
+        return which.astype(np.int64), counts.astype(np.int64)
