@@ -87,14 +87,15 @@ def _slice(case: Case, start: int, end: int) -> EventBatch:
 
 METHODS = {  # of each feature, what it promises beyond `build` and `match`
     "maps": {"check"},
-    "ranks": {"top"},
+    "ranks": {"best"},
     "counts": {"count", "reach"},
     "describes": {"stats"},
     "changes": {"insert", "delete"},
 }
 KEYWORDS = {  # of each feature, the method and its keyword
     "takes_sample": ("build", "sample"),
-    "takes_weights": ("build", "weights"),
+    "takes_merits": ("build", "merits"),
+    "takes_bounds": ("build", "bounds"),
     "shares_out": ("match", "threads"),
 }
 
