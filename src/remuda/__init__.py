@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from remuda import formats
     from remuda.client.client import AsyncClient, Client
     from remuda.engine.engine import Engine
     from remuda.errors import (
@@ -41,6 +42,7 @@ _ROOMS = {
         "IndexNotFound", "InvalidCriterion", "InvalidRegion", "NoMustangEquivalent",
         "NoSqlEquivalent", "ParseError", "RemudaError", "ServiceError", "StorageError",
     ),
+    "formats": ("formats",),
     "index.index": ("Index", "load"),
     "index.matches": ("Match", "Matches"),
     "index.nearest": ("Near",),
@@ -84,6 +86,7 @@ __all__ = [
     "Undecided",
     "attr",
     "fn",
+    "formats",
     "load",
     "parse",
     "when",
@@ -94,7 +97,8 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: the command line starts without most of them."""
     if name not in _ROOM_OF:
         raise AttributeError(f"module 'remuda' has no attribute {name!r}")
-    found = getattr(import_module(f"remuda.{_ROOM_OF[name]}"), name)
+    room = import_module(f"remuda.{_ROOM_OF[name]}")
+    found = room if _ROOM_OF[name] == name else getattr(room, name)
     globals()[name] = found
     return found
 

@@ -10,7 +10,7 @@ from starlette.responses import Response, StreamingResponse
 
 from remuda.index.index import Index
 from remuda.index.question import Now, Question
-from remuda.language.moments import read_timestamp
+from remuda.model.readings import read_timestamp
 from remuda.service import batches, bodies
 from remuda.service.calls import ARROW, JSON, NDJSON, Call, Endpoint, json
 from remuda.service.problems import Refused
