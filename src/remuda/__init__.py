@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from remuda.index.region_answers import Undecided
     from remuda.language.criterion import Criterion
     from remuda.language.python import attr, fn, when
+    from remuda.language.schemas import Finding, check
     from remuda.language.text import parse
     from remuda.model.explanations import Explanation
     from remuda.model.expressions import And, Expression, Not, Or, Predicate
@@ -49,6 +50,7 @@ _ROOMS = {
     "index.region_answers": ("Undecided",),
     "language.criterion": ("Criterion",),
     "language.python": ("attr", "fn", "when"),
+    "language.schemas": ("Finding", "check"),
     "language.text": ("parse",),
     "model.explanations": ("Explanation",),
     "model.expressions": ("And", "Expression", "Not", "Or", "Predicate"),
@@ -66,6 +68,7 @@ __all__ = [
     "ExpansionError",
     "Explanation",
     "Expression",
+    "Finding",
     "Index",
     "IndexExists",
     "IndexNotFound",
@@ -85,6 +88,7 @@ __all__ = [
     "StorageError",
     "Undecided",
     "attr",
+    "check",
     "fn",
     "formats",
     "load",
