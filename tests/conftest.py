@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from strategies import ALL, SOAK
+
+# the matcher gpu runs in Numba's simulator, unless NUMBA_ENABLE_CUDASIM=0 says that there is a
+# device; Numba looks at it once
+os.environ.setdefault("NUMBA_ENABLE_CUDASIM", "1")
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

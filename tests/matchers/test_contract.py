@@ -91,6 +91,7 @@ METHODS = {  # of each feature, what it promises beyond `build` and `match`
     "counts": {"count", "reach"},
     "describes": {"stats"},
     "changes": {"insert", "delete"},
+    "warms": {"warm"},
 }
 KEYWORDS = {  # of each feature, the method and its keyword
     "takes_sample": ("build", "sample"),

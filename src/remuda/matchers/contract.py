@@ -75,6 +75,8 @@ class Features:
     """It is a DescribingMatcher."""
     changes: bool = False
     """It is a DynamicMatcher."""
+    warms: bool = False
+    """It is a WarmingMatcher."""
 
 
 class Answering(Protocol):
@@ -200,6 +202,14 @@ class DescribingMatcher(Matcher, Protocol):
     def stats(self) -> Description: ...
 
 
+class WarmingMatcher(Matcher, Protocol):
+    """A matcher whose first answer takes long, unless that was done ahead."""
+
+    def warm(self) -> None:
+        """Do what the first question would have to wait for."""
+        ...
+
+
 class Literal(NamedTuple):
     """One encoded predicate by itself, as in a Predicates table; spans are (lo, hi) pairs."""
 
@@ -254,6 +264,7 @@ KINDS = {
     "pst-bloom": _kind("pstbloom:PSTBloom"),
     "pst-hash": _kind("psthash:PSTHash"),
     "pscan": _kind("scan:Scan", "pscan:PScan"),
+    "gpu": _kind("gpu:Gpu"),  # needs a device to match, and none to be built
 }
 
 NAMES = KINDS.keys()
@@ -289,3 +300,8 @@ def counting(matcher: Matcher) -> TypeGuard[CountingMatcher]:
 def describing(matcher: Matcher) -> TypeGuard[DescribingMatcher]:
     """Whether the matcher says what it chose."""
     return matcher.features.describes
+
+
+def warming(matcher: Matcher) -> TypeGuard[WarmingMatcher]:
+    """Whether the matcher can be warmed."""
+    return matcher.features.warms

@@ -13,19 +13,19 @@ import numpy as np
 from remuda.arrays import Ints, Longs, frozen
 from remuda.encoding.checks import check
 from remuda.encoding.table import ClauseTable, EventBatch
-from remuda.matchers.auto import keys
 from remuda.matchers.auto.answer import Answer
 from remuda.matchers.auto.arena import lay_out, traits_of
 from remuda.matchers.auto.batch import MOST_EVENTS, entries_met, find_each, find_together
 from remuda.matchers.auto.blocks import counts, tally, weigh
 from remuda.matchers.auto.checks import check_arena, check_denials
 from remuda.matchers.auto.denials import Denials, denials, find_undenied, find_undenied_many
-from remuda.matchers.auto.layout import PLAIN, RECORDS, SLICES, U64, Built
+from remuda.matchers.auto.layout import PLAIN, RECORDS, SLICES, TRAIT_BIT, U64, Built
 from remuda.matchers.auto.listed_events import find_listed, find_listed_many
 from remuda.matchers.auto.scratch import Scratch, together_until
 from remuda.matchers.auto.single import LISTED, find_alone
 from remuda.matchers.auto.words import bytes_of, words_of
 from remuda.matchers.contract import Description, Features, Hits
+from remuda.matchers.kernels import keys
 
 _FEW_CLAUSES = 256  # they fit in a few chunks that every event reads, without keys
 _TOGETHER_DIMS = 2048  # of more, the events of a batch no longer fit in the cache side by side
@@ -73,7 +73,8 @@ class Auto:
             chosen = keys.everywhere(chosen)
         traits = traits_of(table, words.bytes, often.present)
         clusters = keys.clusters(table, chosen)
-        arena = lay_out(table, clusters, keys.remainder(table, chosen, often, traits), words)
+        bits = (traits & TRAIT_BIT.mask).astype(np.uint8)
+        arena = lay_out(table, clusters, keys.remainder(table, chosen, often, bits), words)
         undenied = denials(table, np.flatnonzero(chosen.chosen == keys.NO_KEY).astype(np.int32))
         facts = Facts(
             table.n_clauses, len(clusters.items), len(undenied.clauses),

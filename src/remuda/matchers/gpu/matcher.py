@@ -1,0 +1,142 @@
+"""The matcher itself: what is built, where it lies, how calls are served."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from remuda.arrays import Ints, Longs, starts_of
+from remuda.encoding.table import ClauseTable, EventBatch
+from remuda.matchers.contract import Description, Features, Hits
+from remuda.matchers.gpu import lanes
+from remuda.matchers.gpu.device import Home, kernels
+from remuda.matchers.gpu.lanes import Lane
+from remuda.matchers.gpu.layout import U32, Arranged, arrange
+
+_SPARE = 0.8  # of a lane's room that events are expected to fill
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """Clauses on a CUDA device; thread-safe, never changed.
+
+    It is built without one, and uploaded when it is first asked.
+    """
+
+    features: ClassVar[Features] = Features(
+        layout=1, takes_sample=True, counts=True, describes=True, warms=True
+    )
+
+    arranged: Arranged
+    sampled: bool
+    _home: Home = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_home", Home(self.arranged))
+
+    @classmethod
+    def build(cls, table: ClauseTable, *, sample: EventBatch | None = None) -> Self:
+        """Arrange the table; a sample of events to come makes for better keys."""
+        return cls(arrange(table, sample), sample is not None)
+
+    def warm(self) -> None:
+        """Compile the kernels and bring the clauses to the device."""
+        nothing = EventBatch(np.zeros(2, np.int64), np.zeros(0, np.int32))
+        self.match(nothing)
+        self.count(nothing)
+        self.reach(nothing)
+
+    def match(self, events: EventBatch) -> Hits:
+        """The clauses that each event satisfies."""
+        index, mode = self._home.placed(), kernels().KEEP
+
+        def submit(lane: Lane, chunk: EventBatch) -> None:
+            lane.submit(index, chunk, mode)
+
+        def collect(lane: Lane, chunk: EventBatch) -> tuple[Longs, U32]:
+            counts = lane.counts(len(chunk))
+            starts = starts_of(counts)
+            n, room = int(starts[-1]), lane.room(index)
+            self._home.learn(len(chunk), n)
+            if n <= room:
+                return counts, lane.gathered(starts)
+            room = lane.grow(index, n)
+            parts = [collect_again(lane, part) for part in _split(chunk, starts, room)]
+            return counts, np.concatenate([rows for _, rows in parts])
+
+        def collect_again(lane: Lane, part: EventBatch) -> tuple[Longs, U32]:
+            submit(lane, part)
+            return collect(lane, part)
+
+        most = self._home.most_events(_SPARE * lanes.MOST_ROWS, lanes.MOST_EVENTS)
+        answers = lanes.each(events, most, submit, collect)
+        counts = np.concatenate([np.zeros(0, np.int64), *(counts for counts, _ in answers)])
+        rows = np.concatenate([np.zeros(0, np.uint32), *(rows for _, rows in answers)])
+        return Hits(starts_of(counts), rows.view(np.int32), len(rows))
+
+    def count(self, events: EventBatch, weights: Ints | None = None) -> Longs:
+        """How many clauses each event satisfies, or the sum of what each of them weighs."""
+        index, mode = self._home.placed(), kernels().COUNT
+
+        def submit(lane: Lane, chunk: EventBatch) -> None:
+            weighing = None if weights is None else lane.upload("weights", weights)
+            lane.submit(index, chunk, mode, weighing)
+
+        def collect(lane: Lane, chunk: EventBatch) -> Longs:
+            return lane.counts(len(chunk))
+
+        counts = lanes.each(events, lanes.MOST_EVENTS, submit, collect)
+        return np.concatenate([np.zeros(0, np.int64), *counts])
+
+    def reach(self, events: EventBatch) -> Longs:
+        """How many of the events satisfy each clause."""
+        index, mode, n = self._home.placed(), kernels().REACH, len(self.arranged.keys)
+        total = np.zeros(n, np.int64)
+
+        def submit(lane: Lane, chunk: EventBatch) -> None:
+            lane.clear_reach(n)
+            lane.submit(index, chunk, mode)
+
+        def collect(lane: Lane, _: EventBatch) -> None:
+            np.add(total, lane.reach(n), out=total)
+
+        lanes.each(events, lanes.MOST_EVENTS, submit, collect)
+        return total
+
+    def stats(self) -> Description:
+        """What was chosen and why, and what it takes."""
+        arranged = self.arranged
+        n, n_entries = len(arranged.keys), len(arranged.clauses)
+        n_everywhere = int(arranged.first_entry[-1] - arranged.first_entry[-2])
+        return {
+            "layout": "columns",
+            "why": "an event reads the clusters of its spaces, on the device",
+            "keys": "a sample of events" if self.sampled else "the clauses' own frequencies",
+            "clauses": n,
+            "clauses_without_key": n_everywhere,
+            "entries_per_clause": (n_entries - n_everywhere) / max(n - n_everywhere, 1),
+            "entries": {"columns": n_entries},
+            "chunks": {"columns": int(np.count_nonzero(np.diff(arranged.first_entry)))},
+            "bytes": self.nbytes,
+        }
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes on the host, and on the device once more."""
+        return self.arranged.nbytes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Gpu, (self.arranged, self.sampled)
+
+
+def _split(chunk: EventBatch, starts: Longs, room: int) -> list[EventBatch]:
+    """The chunk in parts whose rows fit, given where those of each event start."""
+    parts, first = [], 0
+    while first < len(chunk):
+        beyond = int(np.searchsorted(starts, starts[first] + room, side="right")) - 1
+        last = max(min(beyond, len(chunk)), first + 1)
+        parts.append(chunk.some(first, last))
+        first = last
+    return parts
