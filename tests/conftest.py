@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +51,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             return "spark" if "spark" in nodeid.split("::", 1)[0] else nodeid
 
     return OneWorkerForSpark(config, log)
+
+
+@pytest.fixture(autouse=True)
+def simulated(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Where the matcher gpu is simulated, a thread a thread, they take turns often."""
+    before = sys.getswitchinterval()
+    if "gpu" in request.node.nodeid or "Device" in request.node.nodeid:
+        sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(before)
 
 
 @pytest.fixture(scope="session")

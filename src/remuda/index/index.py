@@ -40,7 +40,7 @@ from remuda.index.state import Ids, Late, Names, Part, State, Tail
 from remuda.index.trial import try_out
 from remuda.language.criterion import Criterion
 from remuda.language.json_form import read_event
-from remuda.matchers.contract import NAMES, Hits
+from remuda.matchers.contract import Hits, check_name
 from remuda.model.attributes import Attribute
 from remuda.model.conditions import OF_LACK
 from remuda.model.explanations import Explanation
@@ -66,8 +66,7 @@ class Index:
     """Criteria under their ids. Many threads may search while others change it."""
 
     def __init__(self, *, matcher: str = "auto", scalars: Iterable[str] = ()) -> None:
-        if matcher not in NAMES:
-            raise ValueError(f"there is no matcher {matcher!r}; there are {', '.join(NAMES)}")
+        check_name(matcher)
         self.matcher = matcher
         self.scalars = frozenset(map(Attribute.parse, scalars))
         self._state = State()
@@ -335,6 +334,11 @@ class Index:
         """Why the criterion holds for the event, or why not."""
         return self[id].explain(event, now=now)
 
+    def warm(self) -> None:
+        """Do ahead what the first question would have to wait for: with `gpu`, the upload."""
+        for part in self.parts:
+            part.segment.warm()
+
     def stats(self) -> dict[str, Any]:
         """Sizes: criteria, clauses, dimensions, spaces, bytes, matcher, fill of tail and graves.
 
@@ -399,7 +403,7 @@ class Index:
             if version == old.version:
                 return False
             known = {part.segment.home: part for part in self._state.parts if part.segment.home}
-            state, _ = storage.load(old.path, version, known=known)
+            state, _ = storage.load(old.path, version, known=known, matcher=self.matcher)
             self._state, self._published = state, Published(old.path, version, state)
             return True
 
@@ -498,15 +502,19 @@ def load(
     version: str | None = None,
     segments: Collection[str] | None = None,
     verify: bool = True,
+    matcher: str | None = None,
 ) -> Index:
     """Open a saved index, by default its newest version; its arrays are memory-mapped.
 
-    With `segments`, only those are opened. The structure of all arrays is checked always, the
-    checksums of their files unless `verify` is off.
+    With `segments`, only those are opened; with `matcher`, they are arranged by that one, which
+    takes a while where they were saved with another. The structure of all arrays is checked always,
+    the checksums of their files unless `verify` is off.
     """
     home = local(path)
-    state, found = storage.load(home, version, segments, verify=verify)
-    index = Index(matcher=found.facts["matcher"], scalars=found.facts["scalars"])
+    if matcher is not None:
+        check_name(matcher)
+    state, found = storage.load(home, version, segments, verify=verify, matcher=matcher)
+    index = Index(matcher=matcher or found.facts["matcher"], scalars=found.facts["scalars"])
     index._state = state
     index._published = Published(home, found.name, state)
     return index

@@ -28,6 +28,7 @@ from remuda.matchers.contract import (
     describing,
     has_own_cnf,
     ranking,
+    warming,
 )
 from remuda.matchers.kernels.programs import lacking, score
 from remuda.matchers.kernels.truth import lay_out, no_event, take_away
@@ -191,6 +192,12 @@ class Segment:
             self.plan.conjunctions.n_dims, self.plan.programs, self.plan.conjunctions.predicates,
         )  # fmt: skip
         return lacking
+
+    def warm(self) -> None:
+        """Do what the first question would have to wait for."""
+        _ = self.encoder
+        if warming(self.matcher):
+            self.matcher.warm()
 
     def stats(self) -> dict[str, Any]:
         """What the matcher chose, and why, if it chooses at all."""

@@ -270,6 +270,12 @@ KINDS = {
 NAMES = KINDS.keys()
 
 
+def check_name(name: str) -> None:
+    """ValueError where no matcher has the name."""
+    if name not in NAMES:
+        raise ValueError(f"there is no matcher {name!r}; there are {', '.join(NAMES)}")
+
+
 def conjunction_matcher(name: str) -> type[Matcher]:
     """The class behind the name that takes conjunctions."""
     kind: type[Matcher] = resolve_name(KINDS[name].conjunctions)

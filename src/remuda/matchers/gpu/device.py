@@ -40,6 +40,11 @@ def kernels() -> ModuleType:
     return kernels
 
 
+def api() -> Any:
+    """Numba's functions for the device; the simulator replaces those that kernels see."""
+    return kernels().numba.cuda
+
+
 class Home:
     """The arrays of one matcher, on the host and, once they were asked for, on the device."""
 
@@ -79,7 +84,7 @@ class _Residents:
             self._placed.pop(key, None)
 
     def _upload(self, arranged: Arranged) -> Arranged:
-        cuda = kernels().cuda
+        cuda = api()
         wanted = arranged.nbytes
         while (free := _free(cuda)) < wanted + _RESERVE and self._placed:
             self._placed.popitem(last=False)

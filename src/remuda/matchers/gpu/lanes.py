@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from queue import Empty, LifoQueue
 from typing import Any, TypeVar
 
@@ -16,7 +17,7 @@ import numpy as np
 
 from remuda.arrays import Ints, Longs
 from remuda.encoding.table import EventBatch
-from remuda.matchers.gpu.device import kernels
+from remuda.matchers.gpu.device import api, kernels
 from remuda.matchers.gpu.layout import U32, Arranged
 
 T = TypeVar("T")
@@ -29,15 +30,13 @@ _BLOCKS = 2  # of the simulator, which runs one after the other
 _LANES = 2
 
 _launching = threading.Lock()  # the simulator runs one kernel at a time
-_free: LifoQueue[Any] = LifoQueue()
-_made = 0
 
 
 class Lane:
     """A stream and its buffers; they grow with what is asked of them."""
 
     def __init__(self) -> None:
-        self.cuda = kernels().cuda
+        self.cuda = api()
         self.stream = self.cuda.stream()
         self._host: dict[str, Any] = {}
         self._device: dict[str, Any] = {}
@@ -168,6 +167,32 @@ def _rounded(n: int) -> int:
     return n if n < 1024 else n + n // 4
 
 
+class Lanes:
+    """The lanes of this process; each is made when it is first needed."""
+
+    def __init__(self) -> None:
+        self._free: LifoQueue[Lane] = LifoQueue()
+        self._making = threading.Lock()
+        self._n_made = 0
+
+    def take(self, *, wait: bool) -> Lane | None:
+        """A lane; None where all are lent and nobody shall wait."""
+        with suppress(Empty):
+            return self._free.get_nowait()
+        with self._making:
+            if self._n_made < _LANES:
+                lane = Lane()
+                self._n_made += 1
+                return lane
+        return self._free.get() if wait else None
+
+    def give_back(self, lane: Lane) -> None:
+        self._free.put(lane)
+
+
+_lanes = Lanes()
+
+
 def each(
     events: EventBatch,
     most: int,
@@ -175,42 +200,29 @@ def each(
     collect: Callable[[Lane, EventBatch], T],
 ) -> list[T]:
     """What is collected for each chunk of at most so many events, over two lanes if there are."""
-    idle, busy = [_lent(wait=True)], deque[tuple[Any, EventBatch]]()
-    n_lanes, results = 1, []
+    lanes, busy, results = _lanes, deque[tuple[Lane, EventBatch]](), []
+    idle = list[Lane]()
+    n_lanes = 0
     try:
         for chunk in _chunks(events, most):
-            if not idle and n_lanes < _LANES and (another := _lent(wait=False)) is not None:
-                idle.append(another)
+            if not idle and n_lanes < _LANES and (more := lanes.take(wait=n_lanes == 0)):
+                idle.append(more)
                 n_lanes += 1
             if not idle:
                 results.append(collect(*busy[0]))
                 idle.append(busy.popleft()[0])
-            lane = idle.pop()
-            busy.append((lane, chunk))
-            submit(lane, chunk)
+            busy.append((idle.pop(), chunk))
+            submit(*busy[-1])
         while busy:
             results.append(collect(*busy[0]))
             idle.append(busy.popleft()[0])
     finally:
         for lane, _ in busy:  # an error, or Ctrl-C
             lane.stream.synchronize()
-        for lane in (*idle, *(lane for lane, _ in busy)):
-            _free.put(lane)
+            idle.append(lane)
+        for lane in idle:
+            lanes.give_back(lane)
     return results
-
-
-def _lent(*, wait: bool) -> Any:
-    """A lane; None where all are lent and nobody shall wait."""
-    global _made  # noqa: PLW0603 - the lanes of the process
-    try:
-        return _free.get_nowait()
-    except Empty:
-        with _launching:
-            if _made < _LANES:
-                lane = Lane()
-                _made += 1
-                return lane
-        return _free.get() if wait else None
 
 
 def _chunks(events: EventBatch, most: int) -> Iterator[EventBatch]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -50,31 +51,27 @@ class Gpu:
 
     def match(self, events: EventBatch) -> Hits:
         """The clauses that each event satisfies."""
-        index, mode = self._home.placed(), kernels().KEEP
-
-        def submit(lane: Lane, chunk: EventBatch) -> None:
-            lane.submit(index, chunk, mode)
-
-        def collect(lane: Lane, chunk: EventBatch) -> tuple[Longs, U32]:
-            counts = lane.counts(len(chunk))
-            starts = starts_of(counts)
-            n, room = int(starts[-1]), lane.room(index)
-            self._home.learn(len(chunk), n)
-            if n <= room:
-                return counts, lane.gathered(starts)
-            room = lane.grow(index, n)
-            parts = [collect_again(lane, part) for part in _split(chunk, starts, room)]
-            return counts, np.concatenate([rows for _, rows in parts])
-
-        def collect_again(lane: Lane, part: EventBatch) -> tuple[Longs, U32]:
-            submit(lane, part)
-            return collect(lane, part)
-
+        index = self._home.placed()
         most = self._home.most_events(_SPARE * lanes.MOST_ROWS, lanes.MOST_EVENTS)
-        answers = lanes.each(events, most, submit, collect)
+        submit = partial(_submit, index, kernels().KEEP)
+        answers = lanes.each(events, most, submit, partial(self._collect, index))
         counts = np.concatenate([np.zeros(0, np.int64), *(counts for counts, _ in answers)])
         rows = np.concatenate([np.zeros(0, np.uint32), *(rows for _, rows in answers)])
         return Hits(starts_of(counts), rows.view(np.int32), len(rows))
+
+    def _collect(self, index: Arranged, lane: Lane, chunk: EventBatch) -> tuple[Longs, U32]:
+        """How many rows each event has, and which; asked again in parts where there was no room."""
+        counts = lane.counts(len(chunk))
+        starts = starts_of(counts)
+        n = int(starts[-1])
+        self._home.learn(len(chunk), n)
+        if n <= lane.room(index):
+            return counts, lane.gathered(starts)
+        rows = []
+        for part in _split(chunk, starts, lane.grow(index, n)):
+            _submit(index, kernels().KEEP, lane, part)
+            rows.append(self._collect(index, lane, part)[1])
+        return counts, np.concatenate(rows)
 
     def count(self, events: EventBatch, weights: Ints | None = None) -> Longs:
         """How many clauses each event satisfies, or the sum of what each of them weighs."""
@@ -129,6 +126,10 @@ class Gpu:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Gpu, (self.arranged, self.sampled)
+
+
+def _submit(index: Arranged, mode: int, lane: Lane, chunk: EventBatch) -> None:
+    lane.submit(index, chunk, mode)
 
 
 def _split(chunk: EventBatch, starts: Longs, room: int) -> list[EventBatch]:

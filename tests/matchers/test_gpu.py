@@ -1,0 +1,207 @@
+"""The matcher `gpu` beyond the contract: bounds, lanes, residence, and where there is no device.
+
+All of it runs in Numba's simulator, and on a device where NUMBA_ENABLE_CUDASIM is 0.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from matchers.tables import Case, random_case
+from matchers.test_contract import SHAPES, rows_of
+from remuda.errors import DeviceError
+from remuda.index.index import Index, load
+from remuda.language.criterion import Criterion
+from remuda.language.text import parse
+from remuda.matchers.gpu import Gpu, device, lanes, layout
+from strategies import NOW
+
+CASES = Path(__file__).parents[1] / "data" / "cases.jsonl"
+_WITHOUT = {"NUMBA_ENABLE_CUDASIM": "0", "CUDA_VISIBLE_DEVICES": "-1"}
+
+
+@pytest.fixture
+def lanes_of_few(monkeypatch) -> None:
+    """Lanes that hold little: batches are split by events, by spaces and by rows."""
+    monkeypatch.setattr(lanes, "MOST_EVENTS", 5)
+    monkeypatch.setattr(lanes, "MOST_SPACES", 20)
+    monkeypatch.setattr(lanes, "MOST_ROWS", 8)
+    monkeypatch.setattr(lanes, "_FEWEST_ROWS", 8)
+    monkeypatch.setattr(lanes, "_lanes", lanes.Lanes())
+
+
+@pytest.mark.parametrize("shape", ["mixed", "all lists", "many dimensions", "long clauses"])
+def test_counts_and_reach_are_those_of_the_matches(shape) -> None:
+    case = random_case(1, **SHAPES[shape])
+    matcher, expected = Gpu.build(case.table), case.expected()
+    weights = np.arange(case.table.n_clauses, dtype=np.int32) % 7
+    assert matcher.count(case.events).tolist() == [len(rows) for rows in expected]
+    assert matcher.count(case.events, weights).tolist() == [
+        int(weights[rows].sum()) for rows in expected
+    ]
+    assert matcher.reach(case.events).tolist() == _reach(case)
+
+
+@pytest.mark.parametrize("shape", ["mixed", "all lists"])
+@pytest.mark.usefixtures("lanes_of_few")
+def test_a_lane_that_holds_little_gives_the_same(shape) -> None:
+    case = random_case(2, **{**SHAPES[shape], "n_events": 25})
+    matcher = Gpu.build(case.table)
+    for _ in range(2):  # the second time, it is known how many rows an event has
+        assert rows_of(matcher.match(case.events)) == case.expected()
+    assert matcher.count(case.events).tolist() == [len(rows) for rows in case.expected()]
+    assert matcher.reach(case.events).tolist() == _reach(case)
+
+
+@pytest.mark.usefixtures("lanes_of_few")
+def test_one_event_may_match_everything() -> None:
+    case = random_case(3, n_clauses=300, max_predicates=1, n_dims=2, negated=1.0)
+    rows = rows_of(Gpu.build(case.table).match(case.events))
+    assert rows == case.expected()
+    assert max(map(len, rows)) > 100
+
+
+def test_every_form_of_a_predicate_occurs() -> None:
+    cases = [random_case(seed, **SHAPES["huge domains"]) for seed in range(2)]
+    cases += [random_case(seed, **SHAPES["large domains"]) for seed in range(2)]
+    forms = set()
+    for case in cases:
+        for word in layout._predicate_words(case.table).words:
+            forms.add((int(word & layout.FORM), bool(word & layout.REFUSES)))
+    span, mask, table = int(layout.SPAN), int(layout.MASK), int(layout.TABLE)
+    assert forms >= {(span, False), (span, True), (mask, False), (mask, True), (table, False)}
+
+
+def test_several_threads_ask_at_once() -> None:
+    cases = [random_case(seed) for seed in range(4)]
+    matchers = [Gpu.build(case.table) for case in cases]
+    with ThreadPoolExecutor(4) as pool:
+        found = list(
+            pool.map(lambda pair: pair[0].match(pair[1].events), zip(matchers, cases, strict=True))
+        )
+    assert [rows_of(hits) for hits in found] == [case.expected() for case in cases]
+
+
+def test_segments_that_do_not_fit_take_turns(monkeypatch) -> None:
+    cases = [random_case(seed) for seed in range(3)]
+    matchers = [Gpu.build(case.table) for case in cases]
+    residents = device._Residents()
+    monkeypatch.setattr(device, "_RESIDENTS", residents)
+    room = max(one.nbytes for one in matchers) + device._RESERVE
+    held = residents._placed
+    monkeypatch.setattr(device, "_free", lambda _: room - sum(one.nbytes for one in held.values()))
+    for i in (0, 1, 2, 2, 0):
+        assert rows_of(matchers[i].match(cases[i].events)) == cases[i].expected()
+        assert len(held) == 1
+
+
+def test_a_segment_larger_than_the_device_is_refused(monkeypatch) -> None:
+    case = random_case(1)
+    monkeypatch.setattr(device, "_free", lambda _: 100.0)
+    with pytest.raises(
+        DeviceError, match=r"takes 0\.0 GB and the device has 0\.0 GB; make smaller"
+    ):
+        Gpu.build(case.table).match(case.events)
+
+
+def test_what_is_let_go_leaves_the_device() -> None:
+    case = random_case(1)
+    before = len(device._RESIDENTS._placed)
+    matcher = Gpu.build(case.table)
+    matcher.warm()
+    assert len(device._RESIDENTS._placed) == before + 1
+    del matcher
+    assert len(device._RESIDENTS._placed) == before
+
+
+def test_it_goes_to_other_processes_without_its_device() -> None:
+    case = random_case(1)
+    matcher = pickle.loads(pickle.dumps(Gpu.build(case.table)))
+    assert rows_of(matcher.match(case.events)) == case.expected()
+
+
+CRITERIA = [
+    Criterion("young", parse("age < 30"), tags=frozenset({"x"})),
+    Criterion("either", parse("age > 60 or city in ('Bern', 'Basel')")),
+    Criterion("not-bern", parse("not city = 'Bern'")),
+    Criterion("cnf", parse("(age > 18 or city = 'Bern') and (tags = 'a' or tags = 'b')")),
+]
+EVENTS = [{}, {"age": 25, "city": "Bern"}, {"age": 70, "city": ["Bern", "Basel"], "tags": ["a"]}]
+EXPECTED = [[one.id for one in CRITERIA if one.holds(event)] for event in EVENTS]
+
+
+@pytest.mark.parametrize(("saved", "opened"), [("gpu", None), ("auto", "gpu"), ("gpu", "auto")])
+def test_an_index_is_opened_by_another_matcher_than_it_was_saved_with(
+    saved, opened, tmp_path
+) -> None:
+    Index.build(CRITERIA, matcher=saved).save(tmp_path / "index")
+    index = load(tmp_path / "index", matcher=opened)
+    assert index.matcher == (opened or saved)
+    index.warm()
+    matches = index.match_many(EVENTS)
+    assert [matches.ids(i) for i in range(len(EVENTS))] == EXPECTED
+    assert index.match(EVENTS[1], tags={"x"}) == ["young"]
+    index.remove("either")
+    index.save(tmp_path / "index")
+    assert load(tmp_path / "index").match(EVENTS[2]) == [x for x in EXPECTED[2] if x != "either"]
+
+
+def test_a_matcher_that_is_none_is_refused_when_an_index_is_opened(tmp_path) -> None:
+    Index.build(CRITERIA).save(tmp_path / "index")
+    with pytest.raises(ValueError, match="there is no matcher 'cpu'"):
+        load(tmp_path / "index", matcher="cpu")
+
+
+def test_the_worked_cases() -> None:
+    cases = map(json.loads, CASES.read_text(encoding="utf-8").splitlines())
+    searches = [case for case in cases if case["kind"] == "search"][::20]
+    for case in searches:
+        index = Index.build(map(Criterion.from_json, case["criteria"]), matcher="gpu")
+        assert sorted(index.match_many([case["event"]], now=NOW).ids(0)) == sorted(case["expect"])
+    assert len(searches) > 40
+
+
+def test_without_a_device_it_says_what_is_missing() -> None:
+    said = _said(
+        "index = Index.build([Criterion('a', parse('x > 1'))], matcher='gpu')\n"
+        "try: index.match({'x': 2})\n"
+        "except DeviceError as error: print(error)\n"
+    )
+    assert "the matcher gpu needs a CUDA device: " in said
+    assert "install NVIDIA's driver and remuda[gpu]" in said
+
+
+def test_nothing_imports_cuda_unless_asked() -> None:
+    said = _said(
+        "for name in ('auto', 'gpu'):\n"
+        "    index = Index.build([Criterion('a', parse('x > 1'))], matcher=name)\n"
+        "    if name == 'auto': print(index.match({'x': 2}))\n"
+        "print([name for name in sys.modules if name.startswith('numba.cuda')])\n"
+    )
+    assert said.split("\n")[:2] == ["['a']", "[]"]
+
+
+def _said(script: str) -> str:
+    head = (
+        "import sys\nfrom remuda.index.index import Index\n"
+        "from remuda.language.criterion import Criterion\n"
+        "from remuda.language.text import parse\nfrom remuda.errors import DeviceError\n"
+    )
+    return subprocess.run(
+        [sys.executable, "-c", head + script], env={**os.environ, **_WITHOUT}, check=True,
+        capture_output=True, text=True,
+    ).stdout  # fmt: skip
+
+
+def _reach(case: Case) -> list[int]:
+    found = [row for rows in case.expected() for row in rows]
+    return np.bincount(np.array(found, int), minlength=case.table.n_clauses).tolist()
