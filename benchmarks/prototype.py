@@ -40,6 +40,11 @@ def drawn(name: str) -> dict[str, Any]:
     return dict(_module("gen").W[name]())
 
 
+def ads(n_clauses: int, n_events: int, seed: int) -> dict[str, Any]:
+    """Its ads shape at another size; cardinalities are those of the seed 1."""
+    return dict(_module("gen").ads(n_clauses, n_events, seed=seed))
+
+
 def _module(name: str) -> Any:
     """One of its modules; nothing is written to its folder."""
     config: Any = numba.config

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from benchmarks import against as by_turns
-from benchmarks import auto, core, encoding, engine, language, mustang, onedim, ranking, spark
+from benchmarks import auto, core, encoding, engine, gpu, language, mustang, onedim, ranking, spark
 from benchmarks.definitions import Experiment, chosen, experiments, generator, small
 from benchmarks.measure import Cost, WrongAnswer, measure, warm_up
 from benchmarks.report import keep, plot, show
@@ -20,6 +20,7 @@ _OTHERS = {
     "ranking": ("What do the k-index's upper bounds save?", ranking.main),
     "engine": ("Adds a second, alone and together, durable and not; opening.", engine.main),
     "spark": ("Ours beside the ways a user would write it on Spark.", spark.main),
+    "gpu": ("The matcher gpu on a device, beside auto on all cores.", gpu.main),
     "encoding": ("What does it cost to turn events into numbers?", encoding.main),
 }
 

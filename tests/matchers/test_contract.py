@@ -94,6 +94,7 @@ METHODS = {  # of each feature, what it promises beyond `build` and `match`
     "describes": {"stats"},
     "changes": {"insert", "delete"},
     "warms": {"warm"},
+    "encodes": {"encode"},
 }
 KEYWORDS = {  # of each feature, the method and its keyword
     "takes_sample": ("build", "sample"),

@@ -5,6 +5,8 @@ All of it runs in Numba's simulator, and on a device where NUMBA_ENABLE_CUDASIM 
 
 from __future__ import annotations
 
+import datetime as dt
+import decimal
 import json
 import os
 import pickle
@@ -14,15 +16,19 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from matchers.tables import Case, random_case
 from matchers.test_contract import SHAPES, rows_of
+from remuda.encoding import arrow
 from remuda.errors import DeviceError
 from remuda.index.index import Index, load
+from remuda.index.segment import Segment
 from remuda.language.criterion import Criterion
 from remuda.language.text import parse
 from remuda.matchers.gpu import Gpu, device, lanes, layout
+from remuda.matchers.gpu.cutting import cut
 from strategies import NOW
 
 CASES = Path(__file__).parents[1] / "data" / "cases.jsonl"
@@ -127,6 +133,81 @@ def test_it_goes_to_other_processes_without_its_device() -> None:
     case = random_case(1)
     matcher = pickle.loads(pickle.dumps(Gpu.build(case.table)))
     assert rows_of(matcher.match(case.events)) == case.expected()
+
+
+TEXTS = [
+    "i8 > 3 and i16 <> 300", "u8 between 1 and 200", "u16 = 65535", "i32 in (-5, 7)", "u32 > 4",
+    "i64 >= 9007199254740993", "f32 < 0.1", "f64 between -0.5 and 1e300", "f64 = 7", "s like 'a%'",
+    "s in ('abc', 'b') or s is null", "b = true", "d > DATE '2024-01-01'", "i32 is not null",
+    "t < TIMESTAMP '2024-01-01 12:00:00'", "m = 1.50", "code rlike '^x' and code <> 'xyz'",
+    "version(s) > '1.2'", "nobody = 3", "s > 3", "code in ('xyz', 'y')",
+]  # fmt: skip
+
+
+def _columns(n: int) -> pa.Table:
+    """A column of each kind that a device takes, with nulls, and not from the first bit on."""
+    rng = np.random.default_rng(3)
+    lacking = rng.random(n) < 0.3
+
+    def drawn(kind, values):
+        values = [values[i] for i in rng.integers(0, len(values), n)]
+        return pa.array(
+            [None if no else one for one, no in zip(values, lacking, strict=True)], kind
+        )
+
+    first = dt.datetime(2023, 12, 31)
+    columns = {
+        "i8": drawn(pa.int8(), [-128, 3, 4]), "u8": drawn(pa.uint8(), [0, 1, 200, 255]),
+        "i16": drawn(pa.int16(), [300, -300]), "u16": drawn(pa.uint16(), [0, 65535]),
+        "i32": drawn(pa.int32(), [-5, 7, 8]), "u32": drawn(pa.uint32(), [4, 5, 2**32 - 1]),
+        "i64": drawn(pa.int64(), [2**53, 2**53 + 1, -(2**63)]),
+        "f32": drawn(pa.float32(), [0.1, 0.0625, float("nan")]),
+        "f64": drawn(pa.float64(), [-0.5, 7.0, float("inf"), float("nan"), 1e300]),
+        "s": drawn(pa.string(), ["abc", "b", "", "1.3", "1.2"]),
+        "b": drawn(pa.bool_(), [True, False]),
+        "d": drawn(pa.date32(), [first.date(), dt.date(2024, 1, 2)]),
+        "t": drawn(pa.timestamp("us"), [first, dt.datetime(2024, 1, 1, 12)]),
+        "m": drawn(pa.decimal128(9, 2), [decimal.Decimal("1.50"), decimal.Decimal("1.51")]),
+        "code": drawn(pa.string(), ["xyz", "y", "XYZ"]).dictionary_encode(),
+    }  # fmt: skip
+    return pa.table(columns).slice(3)
+
+
+def test_the_device_cuts_columns_as_the_encoder_does() -> None:
+    segment = Segment.build([parse(text) for text in TEXTS], matcher="gpu")
+    table = _columns(60)
+    columns = arrow.columns(segment.encoder, table, NOW)
+    assert columns is not None
+    assert len(columns.columns) == table.num_columns
+    found, expected = cut(columns), arrow.encode(segment.encoder, table, NOW)
+    assert found.starts.tolist() == expected.starts.tolist()
+    assert found.spaces.tolist() == expected.spaces.tolist()
+    assert len(expected.spaces) > 500
+
+
+@pytest.mark.parametrize(
+    ("text", "column"),
+    {
+        "a list": ("x = 1", pa.array([[1, 2], None])),
+        "an object": ("x.y = 1", pa.array([{"y": [1]}, None])),
+        "null told from absent": ("null_value(x)", pa.array([1, None])),
+    }.values(),
+    ids=["a list", "an object", "null told from absent"],
+)
+def test_other_columns_are_left_to_the_encoder(text, column) -> None:
+    segment = Segment.build([parse(text)], matcher="gpu")
+    assert arrow.columns(segment.encoder, pa.table({"x": column}), NOW) is None
+
+
+def test_an_index_lets_the_device_encode_many_rows(monkeypatch) -> None:
+    monkeypatch.setattr("remuda.index.segment._MANY", 20)
+    monkeypatch.setattr(arrow, "encode", None)  # nobody may call it
+    index = Index.build([Criterion(text, parse(text)) for text in TEXTS], matcher="gpu")
+    table = _columns(40)
+    matches = index.match_many(table, threads=1)
+    for i, event in enumerate(table.to_pylist()):
+        assert matches.ids(i) == [text for text in TEXTS if index[text].holds(event)]
+    assert index.count_many(table).tolist() == [len(matches.ids(i)) for i in range(len(table))]
 
 
 CRITERIA = [

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from remuda.arrays import Longs, Ragged, ragged, starts_of, take_rows
+from remuda.encoding.columns import Codes, Columns, Cut, Numbers
 from remuda.encoding.encoder import AttributeEncoder, Encoder
 from remuda.encoding.spaces import OTHER, ValueSpaces
 from remuda.encoding.table import EventBatch
@@ -497,3 +498,53 @@ def _alike(bags: Ragged) -> tuple[NDArray[Any], NDArray[Any]]:
     if np.array_equal(ordered.items, take_rows(ordered, firsts[same]).items):
         return same, firsts
     return np.arange(len(lengths)), np.arange(len(lengths))  # two bags had one sum: all by itself
+
+
+def columns(encoder: Encoder, table: pa.Table | pa.RecordBatch, now: int) -> Columns | None:
+    """What `encode` has to do, row by row, for a device to do it; None where that is not all.
+
+    Lists, objects and what tells null from absent are left to `encode`, and so is what fails.
+    """
+    named = {name: table.column(i) for i, name in enumerate(table.schema.names)}
+    found: list[Numbers | Codes] = []
+    try:
+        for attribute in encoder.attributes:
+            values = _resolve(named, attribute.attribute, table.num_rows)
+            if attribute.lacks and values is not None:
+                return None
+            if values is None or len(values) == values.null_count:
+                continue
+            if isinstance(values, _Objects) or pa.types.is_nested(values.type):
+                return None
+            plain = _only_values(attribute)
+            if plain is not None and _is_machine_number(values.type):
+                found.append(_numbers(plain, values))
+            else:
+                codes, distinct = _codes(values)
+                spaces = _each(attribute, [*distinct, None], now)
+                codes = np.where(codes < 0, len(distinct), codes).astype(np.int32)
+                found.append(Codes(codes, spaces))
+    except MemoryError:
+        raise
+    except Exception:  # `encode` looks value by value, so that only what is at fault goes without
+        return None
+    return Columns(table.num_rows, tuple(found))
+
+
+def _numbers(cells: list[tuple[int, ValueSpaces]], values: Array) -> Numbers:
+    whole, n = pa.types.is_integer(values.type), len(values)
+    valid, data = values.buffers()
+    numbers = np.frombuffer(data, values.type.to_pandas_dtype())[values.offset :][:n]
+    bits = None
+    if values.null_count:
+        bits = np.frombuffer(valid, np.uint8)[values.offset >> 3 : (values.offset + n + 7) >> 3]
+    cuts = tuple(_cut(start, spaces, whole) for start, spaces in cells)
+    return Numbers(numbers, bits, values.offset & 7, cuts)
+
+
+def _cut(start: int, spaces: ValueSpaces, whole: bool) -> Cut:
+    if Kind.NUMBER not in spaces.first:
+        nothing = np.empty(0, np.int64 if whole else np.float64)
+        return Cut(start + OTHER, nothing, start + OTHER)
+    thresholds = spaces.thresholds[0 if whole else 1]
+    return Cut(start + spaces.first[Kind.NUMBER], thresholds, start + OTHER)

@@ -10,6 +10,7 @@ import numpy as np
 
 from remuda.arrays import Bools, Floats, Ints, Longs, frozen
 from remuda.encoding.encoder import Encoder
+from remuda.encoding.events import Portion
 from remuda.encoding.plan import Plan, Programs, plan
 from remuda.encoding.table import EventBatch, Predicates
 from remuda.encoding.vocabulary import Vocabulary
@@ -26,6 +27,7 @@ from remuda.matchers.contract import (
     conjunction_matcher,
     counting,
     describing,
+    encoding,
     has_own_cnf,
     ranking,
     warming,
@@ -34,6 +36,8 @@ from remuda.matchers.kernels.programs import lacking, score
 from remuda.matchers.kernels.truth import lay_out, no_event, take_away
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import Expression
+
+_MANY = 1 << 10  # rows that are worth the way to a device
 
 
 @dataclass(slots=True)
@@ -151,6 +155,14 @@ class Segment:
         np.cumsum(is_leaf & leaves[np.where(is_leaf, programs.codes, 0)], out=failing[1:])
         depends: Bools = np.diff(failing[programs.starts]) > 0
         return depends
+
+    def encode(self, portion: Portion, now: int) -> EventBatch:
+        """The events in numbers, by the matcher where it is faster at it."""
+        if encoding(self.matcher) and len(portion) >= _MANY:
+            columns = portion.columns(self.encoder, now)
+            if columns is not None:
+                return self.matcher.encode(columns)
+        return portion.encode(self.encoder, now)
 
     def match(self, events: EventBatch) -> Hits:
         """The criteria that each event satisfies, each once, in any order."""

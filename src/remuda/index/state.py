@@ -80,19 +80,19 @@ class Part:
 
     def hits(self, portion: Portion, question: Question) -> Hits:
         """The places that answer the question, for each event."""
-        events = portion.encode(self.segment.encoder, question.now)
+        events = self.segment.encode(portion, question.now)
         return self.match(events, question) if question.n is None else self._best(events, question)
 
     def count(self, portion: Portion, question: Question) -> Longs:
         """How many of them each event satisfies."""
-        events = portion.encode(self.segment.encoder, question.now)
+        events = self.segment.encode(portion, question.now)
         if self.adds_up(question):
             return self.segment.count(events)
         return np.diff(self.match(events, question).starts)
 
     def reach(self, portion: Portion, question: Question) -> Longs:
         """How many of the events satisfy each."""
-        events = portion.encode(self.segment.encoder, question.now)
+        events = self.segment.encode(portion, question.now)
         if self.adds_up(question):
             return self.segment.reach(events)
         return np.bincount(self.match(events, question).rows, minlength=len(self.roster))

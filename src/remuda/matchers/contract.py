@@ -13,6 +13,7 @@ from pkgutil import resolve_name
 from typing import ClassVar, NamedTuple, Protocol, Self, TypedDict, TypeGuard
 
 from remuda.arrays import Floats, Ints, Longs
+from remuda.encoding.columns import Columns
 from remuda.encoding.table import ClauseTable, CnfTable, EventBatch
 
 
@@ -77,6 +78,8 @@ class Features:
     """It is a DynamicMatcher."""
     warms: bool = False
     """It is a WarmingMatcher."""
+    encodes: bool = False
+    """It is an EncodingMatcher."""
 
 
 class Answering(Protocol):
@@ -210,6 +213,14 @@ class WarmingMatcher(Matcher, Protocol):
         ...
 
 
+class EncodingMatcher(Matcher, Protocol):
+    """A matcher that turns columns into events faster than the encoder does, and into the same."""
+
+    def encode(self, columns: Columns) -> EventBatch:
+        """The rows as events."""
+        ...
+
+
 class Literal(NamedTuple):
     """One encoded predicate by itself, as in a Predicates table; spans are (lo, hi) pairs."""
 
@@ -311,3 +322,8 @@ def describing(matcher: Matcher) -> TypeGuard[DescribingMatcher]:
 def warming(matcher: Matcher) -> TypeGuard[WarmingMatcher]:
     """Whether the matcher can be warmed."""
     return matcher.features.warms
+
+
+def encoding(matcher: Matcher) -> TypeGuard[EncodingMatcher]:
+    """Whether the matcher encodes columns."""
+    return matcher.features.encodes

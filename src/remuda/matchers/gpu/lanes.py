@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from queue import Empty, LifoQueue
 from typing import Any, TypeVar
 
@@ -27,7 +27,12 @@ MOST_SPACES = 1 << 21
 MOST_ROWS = 1 << 24  # that a lane holds, unless one event alone may have more
 _FEWEST_ROWS = 1 << 20
 _BLOCKS = 2  # of the simulator, which runs one after the other
-_LANES = 2
+_LANES = 4
+_PER_CALL = 2
+_PLAIN_THREADS = 128  # of a block of a kernel whose threads have nothing in common
+
+# the kinds of numbers as which bytes on the device are seen
+VIEWS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "f4", "f8")
 
 _launching = threading.Lock()  # the simulator runs one kernel at a time
 
@@ -125,6 +130,32 @@ class Lane:
         on_device.copy_to_device(on_host, stream=self.stream)
         return on_device
 
+    def upload_all(self, name: str, n_bytes: int, arrays: Sequence[tuple[int, Any]]) -> Any:
+        """Arrays at their bytes of one buffer on the device, seen as each kind of number."""
+        on_device, on_host = self._buffers(name, "u1", n_bytes)
+        for at, array in arrays:
+            on_host[at : at + array.nbytes] = array.view(np.uint8)
+        on_device.copy_to_device(on_host, stream=self.stream)
+        return tuple(on_device.view(np.dtype(kind)) for kind in VIEWS)
+
+    def download(self, name: str, kind: str, n: int) -> Any:
+        """The first items of a buffer of the device."""
+        self._fetch(name, kind, n)
+        self.stream.synchronize()
+        return self._host_buffer(name, kind, n).copy()
+
+    def device(self, name: str, kind: str, n: int) -> Any:
+        """A buffer of the device, of at least so many items."""
+        return self._device_buffer(name, kind, n)
+
+    def run(self, kernel: Any, n: int, arguments: tuple[Any, ...]) -> None:
+        """Start a kernel with a thread for each of n items."""
+        here = kernels()
+        blocks = _BLOCKS if here.SIMULATED else -(-n // _PLAIN_THREADS)
+        threads = here.THREADS if here.SIMULATED else _PLAIN_THREADS
+        with _launching:
+            kernel[blocks, threads, self.stream](n, *arguments)
+
     def room(self, index: Arranged, wanted: int = 0) -> int:
         """How many rows the lane can hold; more, within the bound, where more are wanted."""
         most = max(MOST_ROWS, len(index.keys))
@@ -193,6 +224,19 @@ class Lanes:
 _lanes = Lanes()
 
 
+@contextmanager
+def borrowed() -> Iterator[Lane]:
+    """A lane for a while."""
+    lanes = _lanes
+    lane = lanes.take(wait=True)
+    assert lane is not None
+    try:
+        yield lane
+    finally:
+        lane.stream.synchronize()
+        lanes.give_back(lane)
+
+
 def each(
     events: EventBatch,
     most: int,
@@ -205,7 +249,7 @@ def each(
     n_lanes = 0
     try:
         for chunk in _chunks(events, most):
-            if not idle and n_lanes < _LANES and (more := lanes.take(wait=n_lanes == 0)):
+            if not idle and n_lanes < _PER_CALL and (more := lanes.take(wait=n_lanes == 0)):
                 idle.append(more)
                 n_lanes += 1
             if not idle:

@@ -9,9 +9,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from remuda.arrays import Ints, Longs, starts_of
+from remuda.encoding.columns import Columns
 from remuda.encoding.table import ClauseTable, EventBatch
 from remuda.matchers.contract import Description, Features, Hits
 from remuda.matchers.gpu import lanes
+from remuda.matchers.gpu.cutting import cut
 from remuda.matchers.gpu.device import Home, kernels
 from remuda.matchers.gpu.lanes import Lane
 from remuda.matchers.gpu.layout import U32, Arranged, arrange
@@ -27,7 +29,7 @@ class Gpu:
     """
 
     features: ClassVar[Features] = Features(
-        layout=1, takes_sample=True, counts=True, describes=True, warms=True
+        layout=1, takes_sample=True, counts=True, describes=True, warms=True, encodes=True
     )
 
     arranged: Arranged
@@ -101,6 +103,10 @@ class Gpu:
 
         lanes.each(events, lanes.MOST_EVENTS, submit, collect)
         return total
+
+    def encode(self, columns: Columns) -> EventBatch:
+        """The rows as events."""
+        return cut(columns)
 
     def stats(self) -> Description:
         """What was chosen and why, and what it takes."""
