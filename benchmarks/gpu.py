@@ -25,7 +25,7 @@ from benchmarks.measure import WrongAnswer
 from benchmarks.report import RESULTS
 from remuda.arrays import Ragged, frozen, starts_of
 from remuda.encoding.encoder import Encoder
-from remuda.encoding.events import Portion, Source
+from remuda.encoding.events import AT_ONCE, Portion, Source
 from remuda.encoding.generated import dnf_table
 from remuda.encoding.spaces import ValueSpaces
 from remuda.encoding.table import ClauseTable, EventBatch, Predicates, events_of_values
@@ -42,8 +42,9 @@ _MATCHES = {  # of the 4,000 events of each of GPU.md's workloads; the shape of 
     "m100k_01": 400_000, "m1m_01": 4_000_013, "ads1m": 119_740, "dense1m": 4_076_773,
     "ads3m": 361_128, "ads10m": None,
 }  # fmt: skip
-_EVENTS = 1 << 18  # they are repeated up to so many
+_EVENTS = 1 << 19  # they are repeated up to so many
 _ROUNDS = 5
+_COPIES = 20  # on the device, timed together
 _PARTS = 10  # of the largest workload
 _FIRST_NUMBER = 3  # value 0 of a dimension: behind "missing", "other" and "below all"
 
@@ -75,15 +76,19 @@ def main() -> None:
     with ProcessPoolExecutor(n_threads(None), get_context("spawn")) as pool:
         parts = {one: _parts(one, pool) for one in names}
         for one in names:
-            figures["workloads"][one] = _measured(
-                one, _joined([part.result() for part in parts[one]])
-            )
+            drawn = _joined([part.result() for part in parts.pop(one)])
+            figures["workloads"][one] = _measured(one, drawn)
             _console.print(one, figures["workloads"][one])
+            _keep(figures)
     _show(figures)
+
+
+def _keep(figures: dict[str, Any]) -> None:
+    """The figures so far as JSON, with the day."""
     RESULTS.mkdir(exist_ok=True)
-    moment = datetime.now(UTC)
-    path = RESULTS / f"gpu-{moment:%Y-%m-%d}.json"
-    path.write_text(json.dumps({"date": f"{moment:%Y-%m-%d}", **figures}, indent=1) + "\n")
+    day = f"{datetime.now(UTC):%Y-%m-%d}"
+    text = json.dumps({"date": day, **figures}, indent=1)
+    (RESULTS / f"gpu-{day}.json").write_text(f"{text}\n")
 
 
 def _parts(name: str, pool: ProcessPoolExecutor) -> list[Any]:
@@ -160,10 +165,14 @@ def _measured(name: str, drawn: Drawn) -> dict[str, Any]:
         "bytes_per_clause": gpu.nbytes / drawn.table.n_clauses,
         "gpu": {
             "kernel, counted": len(events) / _kernel_seconds(gpu, events),
+            "kernel, bytes of signatures a second": 0.0,
             "encoded to counts": _rate(lambda: gpu.count(events), len(events)),
             "encoded to ids": _rate(lambda: gpu.match(events), len(events)),
         },
     }
+    found["gpu"]["kernel, bytes of signatures a second"] = (
+        _signature_bytes(gpu, drawn.table, first) * found["gpu"]["kernel, counted"]
+    )
     columns, encoder = _columns(drawn, repeats), _encoder(drawn)
     threads = n_threads(None)
     _check_encoding(columns.slice(0, len(first)), encoder, gpu, first)
@@ -236,6 +245,14 @@ def _kernel_seconds(gpu: Gpu, events: EventBatch) -> float:
     return min(seconds[1:])
 
 
+def _signature_bytes(gpu: Gpu, table: ClauseTable, events: EventBatch) -> float:
+    """What an event reads of signatures alone, which is most of what it reads."""
+    n_entries = np.diff(gpu.arranged.first_entry.astype(np.int64))
+    present = table.space_starts[:-1][table.dim_of_space()[events.spaces]]  # one a dimension here
+    met = n_entries[events.spaces].sum() + n_entries[present].sum()
+    return 8.0 * (float(met) / len(events) + float(n_entries[-1]))
+
+
 def _copies(cuda: Any, n: int = 1 << 28) -> dict[str, float]:
     """Bytes a second from and to pinned memory."""
     on_host, on_device = cuda.pinned_array(n, np.uint8), cuda.device_array(n, np.uint8)
@@ -249,7 +266,18 @@ def _copies(cuda: Any, n: int = 1 << 28) -> dict[str, float]:
         on_device.copy_to_host(on_host)
         cuda.synchronize()
 
-    return {"to the device": _rate(there, n), "back": _rate(back, n)}
+    another = cuda.device_array(n, np.uint8)
+
+    def within() -> None:
+        for _ in range(_COPIES):
+            another.copy_to_device(on_device)
+        cuda.synchronize()
+
+    return {
+        "to the device": _rate(there, n),
+        "back": _rate(back, n),
+        "on the device, read and written": 2 * _COPIES * _rate(within, n),
+    }
 
 
 def _batch(drawn: Drawn, repeats: int) -> EventBatch:
@@ -305,7 +333,10 @@ def _through(
         assert described is not None
         return ask(gpu.encode(described))
 
-    for _ in in_order(Source(columns), work, threads, Size.shared(len(columns), threads)):
+    n, at_once = threads, AT_ONCE
+    if gpu is not None:
+        n, at_once = min(threads, gpu.features.callers or threads), gpu.features.at_once or AT_ONCE
+    for _ in in_order(Source(columns), work, n, Size.shared(len(columns), n, at_once)):
         pass
 
 

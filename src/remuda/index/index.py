@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from remuda.arrays import Longs, frozen
 from remuda.encoding.encoder import Encoder
-from remuda.encoding.events import Portion, Source
+from remuda.encoding.events import AT_ONCE, Portion, Source
 from remuda.encoding.table import EventBatch
 from remuda.encoding.vocabulary import View
 from remuda.errors import CriterionNotFound, DuplicateCriterion, StorageError
@@ -40,7 +40,7 @@ from remuda.index.state import Ids, Late, Names, Part, State, Tail
 from remuda.index.trial import try_out
 from remuda.language.criterion import Criterion
 from remuda.language.json_form import read_event
-from remuda.matchers.contract import Hits, check_name
+from remuda.matchers.contract import Hits, check_name, conjunction_matcher
 from remuda.model.attributes import Attribute
 from remuda.model.conditions import OF_LACK
 from remuda.model.explanations import Explanation
@@ -255,7 +255,7 @@ class Index:
                 counts += part.count(portion, question)
             return counts
 
-        tallies = _tallied(state, events, question, count, threads)
+        tallies = self._tallied(state, events, question, count, threads)
         return np.concatenate([np.empty(0, np.int64), *tallies])
 
     def reach(
@@ -270,7 +270,7 @@ class Index:
             counts = [part.reach(portion, question) for part in parts]
             return np.concatenate([np.empty(0, np.int64), *counts])
 
-        for counts in _tallied(state, events, question, count, threads):
+        for counts in self._tallied(state, events, question, count, threads):
             reach += counts
         return reach[state.positions()]
 
@@ -282,7 +282,7 @@ class Index:
         Events are those of `match_many`, or portions that were made of them.
         """
         names, size = Names(self._state), Size.few()
-        for portion, hits in _portioned(events, self._finding(names, question), threads, size):
+        for portion, hits in self._portioned(events, self._finding(names, question), threads, size):
             size.learn(len(portion), len(hits.rows))
             yield Answer(portion, Matches.of(hits, names, portion.errors))
 
@@ -290,11 +290,41 @@ class Index:
         """The whole answer."""
         names = Names(self._state)
         errors, found = [], []
-        for portion, hits in _portioned(events, self._finding(names, question), threads):
+        for portion, hits in self._portioned(events, self._finding(names, question), threads):
             errors += [] if portion.errors is None else [portion.errors]
             found.append(hits)
         hits = joined(found or [none(0, scored=question.n is not None)])
         return Matches.of(hits, names, pa.concat_arrays(errors) if errors else None)
+
+    def _portioned(
+        self,
+        events: Any,
+        work: Callable[[Portion], T],
+        threads: int | None,
+        size: Size | None = None,
+    ) -> Iterator[tuple[Portion, T]]:
+        """What the work makes of the events, portion by portion, as suits the matcher."""
+        source, n = Source(events), n_threads(threads)
+        features = conjunction_matcher(self.matcher).features
+        n = min(n, features.callers or n)
+        size = size or Size.shared(source.n_rows, n, features.at_once or AT_ONCE)
+        return in_order(source, work, n, size)
+
+    def _tallied(
+        self,
+        state: State,
+        events: Any,
+        question: Question,
+        count: Callable[[Portion], Longs],
+        threads: int | None,
+    ) -> Iterator[Longs]:
+        """Counts of portion after portion, of few events where hits must be kept to be counted."""
+        adds_up = all(part.adds_up(question) for part in state.parts)
+        size = None if adds_up else Size.few()
+        for portion, counts in self._portioned(events, count, threads, size):
+            if size is not None:
+                size.learn(len(portion), int(counts.sum()))
+            yield counts
 
     def _finding(self, names: Names, question: Question) -> Callable[[Portion], Hits]:
         """What finds the positions that answer the question about some events."""
@@ -518,30 +548,6 @@ def load(
     index._state = state
     index._published = Published(home, found.name, state)
     return index
-
-
-def _portioned(
-    events: Any, work: Callable[[Portion], T], threads: int | None, size: Size | None = None
-) -> Iterator[tuple[Portion, T]]:
-    """What the work makes of the events, portion by portion."""
-    source, n = Source(events), n_threads(threads)
-    return in_order(source, work, n, size or Size.shared(source.n_rows, n))
-
-
-def _tallied(
-    state: State,
-    events: Any,
-    question: Question,
-    count: Callable[[Portion], Longs],
-    threads: int | None,
-) -> Iterator[Longs]:
-    """Counts of portion after portion, of few events where hits must be kept to be counted."""
-    adds_up = all(part.adds_up(question) for part in state.parts)
-    size = None if adds_up else Size.few()
-    for portion, counts in _portioned(events, count, threads, size):
-        if size is not None:
-            size.learn(len(portion), int(counts.sum()))
-        yield counts
 
 
 def _sampled(sample: Any) -> Callable[[Encoder], EventBatch] | None:

@@ -80,6 +80,10 @@ class Features:
     """It is a WarmingMatcher."""
     encodes: bool = False
     """It is an EncodingMatcher."""
+    at_once: int | None = None
+    """How many events it takes best together, where so many are there; None: as others do."""
+    callers: int | None = None
+    """How many threads it serves best; more would be in each other's way. None: any number."""
 
 
 class Answering(Protocol):

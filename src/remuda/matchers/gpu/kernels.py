@@ -43,6 +43,7 @@ Number: TypeAlias = Any  # of NumPy's types
 cuda: Any = numba.cuda
 config: Any = numba.config
 SIMULATED = bool(config.ENABLE_CUDASIM)
+config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # one event is one block, and nothing to warn of
 
 # the simulator's threads are Python's: few of them, and sizes that small tests exceed
 THREADS = 2 if SIMULATED else 64

@@ -88,7 +88,7 @@ class Lane:
         found: Longs = self._host["counts"][:n].copy()
         return found
 
-    def gathered(self, starts: Longs) -> U32:
+    def gather(self, starts: Longs, into: U32) -> None:
         """The rows that were kept, in the order of events."""
         here, total = kernels(), int(starts[-1])
         on_device, on_host = self._buffers("ordered_starts", "u4", len(starts))
@@ -107,8 +107,7 @@ class Lane:
                 )  # fmt: skip
         self._fetch("ordered", "u4", total)
         self.stream.synchronize()
-        found: U32 = self._host["ordered"][:total].copy()
-        return found
+        into[:] = self._host_buffer("ordered", "u4", total)
 
     def clear_reach(self, n: int) -> None:
         """Begin to add up."""

@@ -21,6 +21,28 @@ from remuda.matchers.gpu.layout import U32, Arranged, arrange
 _SPARE = 0.8  # of a lane's room that events are expected to fill
 
 
+class _Rows:
+    """Rows of one chunk after the other.
+
+    They are written once: to write memory for the first time takes longer than all else does.
+    """
+
+    def __init__(self, n_events: int) -> None:
+        self.rows = np.empty(0, np.uint32)
+        self.n = 0
+        self._n_events, self._n_done = n_events, 0
+
+    def room(self, n: int, n_events: int) -> U32:
+        """Where the rows of the next events go; what they leave room for is a guess."""
+        self._n_done += n_events
+        first, self.n = self.n, self.n + n
+        if self.n > len(self.rows):
+            likely = int(1.02 * self.n * self._n_events / self._n_done)
+            held, self.rows = self.rows, np.empty(max(self.n, likely), np.uint32)
+            self.rows[:first] = held[:first]
+        return self.rows[first : self.n]
+
+
 @dataclass(frozen=True, slots=True)
 class Gpu:
     """Clauses on a CUDA device; thread-safe, never changed.
@@ -29,7 +51,14 @@ class Gpu:
     """
 
     features: ClassVar[Features] = Features(
-        layout=1, takes_sample=True, counts=True, describes=True, warms=True, encodes=True
+        layout=1,
+        takes_sample=True,
+        counts=True,
+        describes=True,
+        warms=True,
+        encodes=True,
+        at_once=1 << 16,
+        callers=3,
     )
 
     arranged: Arranged
@@ -55,25 +84,24 @@ class Gpu:
         """The clauses that each event satisfies."""
         index = self._home.placed()
         most = self._home.most_events(_SPARE * lanes.MOST_ROWS, lanes.MOST_EVENTS)
-        submit = partial(_submit, index, kernels().KEEP)
-        answers = lanes.each(events, most, submit, partial(self._collect, index))
-        counts = np.concatenate([np.zeros(0, np.int64), *(counts for counts, _ in answers)])
-        rows = np.concatenate([np.zeros(0, np.uint32), *(rows for _, rows in answers)])
-        return Hits(starts_of(counts), rows.view(np.int32), len(rows))
+        submit, rows = partial(_submit, index, kernels().KEEP), _Rows(len(events))
+        collected = lanes.each(events, most, submit, partial(self._collect, index, rows))
+        starts = starts_of(np.concatenate([np.zeros(0, np.int64), *collected]))
+        return Hits(starts, rows.rows[: rows.n].view(np.int32), rows.n)
 
-    def _collect(self, index: Arranged, lane: Lane, chunk: EventBatch) -> tuple[Longs, U32]:
-        """How many rows each event has, and which; asked again in parts where there was no room."""
+    def _collect(self, index: Arranged, rows: _Rows, lane: Lane, chunk: EventBatch) -> Longs:
+        """How many rows each event has; asked again in parts where there was no room for them."""
         counts = lane.counts(len(chunk))
         starts = starts_of(counts)
         n = int(starts[-1])
         self._home.learn(len(chunk), n)
         if n <= lane.room(index):
-            return counts, lane.gathered(starts)
-        rows = []
+            lane.gather(starts, rows.room(n, len(chunk)))
+            return counts
         for part in _split(chunk, starts, lane.grow(index, n)):
             _submit(index, kernels().KEEP, lane, part)
-            rows.append(self._collect(index, lane, part)[1])
-        return counts, np.concatenate(rows)
+            self._collect(index, rows, lane, part)
+        return counts
 
     def count(self, events: EventBatch, weights: Ints | None = None) -> Longs:
         """How many clauses each event satisfies, or the sum of what each of them weighs."""
