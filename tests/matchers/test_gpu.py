@@ -76,6 +76,12 @@ def test_one_event_may_match_everything() -> None:
     assert max(map(len, rows)) > 100
 
 
+def test_the_first_event_of_all_may_match_nothing(monkeypatch) -> None:
+    monkeypatch.setattr(lanes, "_lanes", lanes.Lanes())  # whose buffers are not there yet
+    case = random_case(3, present=0.0, negated=0.0, n_events=1, empty_clauses=False)
+    assert rows_of(Gpu.build(case.table).match(case.events)) == case.expected() == [[]]
+
+
 def test_every_form_of_a_predicate_occurs() -> None:
     cases = [random_case(seed, **SHAPES["huge domains"]) for seed in range(2)]
     cases += [random_case(seed, **SHAPES["large domains"]) for seed in range(2)]

@@ -51,6 +51,15 @@ def test_ids_and_version_are_added_to_each_row(frame, day) -> None:
         assert row["index_version"] == "v000001"
 
 
+def test_another_matcher_than_the_index_has_gives_the_same(frame, day) -> None:
+    few = frame.filter("key < 12")
+    found = {row["key"]: row["matches"] for row in match(few, day[2], matcher="gpu").collect()}
+    assert found == {row["key"]: row["matches"] for row in match(few, day[2]).collect()}
+    assert len(found) == 12
+    with pytest.raises(ValueError, match="there is no matcher 'cpu'"):
+        match(few, day[2], matcher="cpu")
+
+
 def test_exploded_there_is_one_row_a_match(frame, day) -> None:
     campaigns, visits, home = day
     found = match(frame, home, explode=True)
