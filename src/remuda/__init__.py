@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from remuda.engine.engine import Engine
     from remuda.errors import (
         CriterionNotFound,
+        DeviceError,
         DuplicateCriterion,
         ExpansionError,
         IndexExists,
@@ -35,7 +36,7 @@ _ROOMS = {
     "client.client": ("AsyncClient", "Client"),
     "engine.engine": ("Engine",),
     "errors": (
-        "CriterionNotFound", "DuplicateCriterion", "ExpansionError", "IndexExists",
+        "CriterionNotFound", "DeviceError", "DuplicateCriterion", "ExpansionError", "IndexExists",
         "IndexNotFound", "InvalidCriterion", "NoMustangEquivalent", "NoSqlEquivalent",
         "ParseError", "RemudaError", "ServiceError", "StorageError",
     ),
@@ -56,6 +57,7 @@ __all__ = [
     "Client",
     "Criterion",
     "CriterionNotFound",
+    "DeviceError",
     "DuplicateCriterion",
     "Engine",
     "ExpansionError",

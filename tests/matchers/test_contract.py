@@ -32,6 +32,7 @@ SHAPES = {
     "binary domains": {"max_spaces": 1, "n_dims": 20},
     "long clauses": {"n_dims": 70, "max_predicates": 70, "negated": 0.1, "present": 0.95},
     "no clauses": {"n_clauses": 0},
+    "no dimensions": {"n_dims": 0},
     "no events": {"n_events": 0},
     "empty events": {"present": 0.0},
     "thousands": {"n_clauses": 3000, "n_events": 40, "n_dims": 25},

@@ -78,7 +78,7 @@ def test_one_event_may_match_everything() -> None:
 
 def test_the_first_event_of_all_may_match_nothing(monkeypatch) -> None:
     monkeypatch.setattr(lanes, "_lanes", lanes.Lanes())  # whose buffers are not there yet
-    case = random_case(3, present=0.0, negated=0.0, n_events=1, empty_clauses=False)
+    case = random_case(3, n_clauses=0, n_events=1)
     assert rows_of(Gpu.build(case.table).match(case.events)) == case.expected() == [[]]
 
 

@@ -284,7 +284,7 @@ def _meet(
         else:
             _note(space, i + _ONE, block, index)
     if thread == _ZERO and window == begin:
-        _note(np.uint32(len(index.dim_of_space)), _ZERO, block, index)
+        _note(np.uint32(len(index.first_column) - 1), _ZERO, block, index)
 
 
 @_device
