@@ -297,7 +297,7 @@ def _encoder(drawn: Drawn) -> Encoder:
         for n in drawn.n_values
     )
     dimensions = tuple(
-        Dimension(Attribute.parse(f"a{dim}"), (), View.VALUE) for dim in range(len(spaces))
+        Dimension(Attribute.parse(f"a{dim}"), View.VALUE) for dim in range(len(spaces))
     )
     starts = drawn.table.space_starts
     return Encoder(Vocabulary(dimensions, spaces, starts, drawn.table.predicates))

@@ -20,9 +20,12 @@ from remuda.errors import InvalidCriterion
 from remuda.model.attributes import Attribute
 from remuda.model.calendars import Extract
 from remuda.model.conditions import (
+    OF_LACK,
     Absent,
+    AnyElement,
     Comparison,
     Contains,
+    EveryElement,
     Exists,
     In,
     Like,
@@ -39,6 +42,7 @@ from remuda.model.conditions import (
     Version,
 )
 from remuda.model.expressions import And, Expression, Not, Or, Polarity, Predicate
+from remuda.model.functions import FUNCTIONS
 from remuda.model.operations import (
     Arithmetic,
     BinaryConversion,
@@ -52,10 +56,12 @@ from remuda.model.operations import (
     ToDateTime,
 )
 from remuda.model.patterns import regex
+from remuda.model.terms import Applied, Call, Case, Literal, Term, applied
 
 SOAK = os.environ.get("REMUDA_SOAK") == "1"
 ALL = os.environ.get("REMUDA_ALL") == "1"  # `./run test all`: what is missing is a failure
 SEED = int(os.environ.get("REMUDA_SEED", "0"))  # of what proofs draw without Hypothesis
+SHARDS = int(os.environ.get("REMUDA_SHARDS", "1"))  # processes that share a proof
 
 
 def count(reduced: int, full: int) -> int:
@@ -236,7 +242,54 @@ _chains = st.one_of(st.just(()), st.just(()), st.lists(operations, max_size=2).m
 weights = st.one_of(st.just(1.0), st.sampled_from((0.0, 0.1, 2.0, 3.5, -1.0)))
 
 predicates = st.builds(
-    Predicate, attributes, conditions, _chains, st.sampled_from(Polarity), weights
+    lambda attribute, condition, chain, polarity, weight: Predicate(
+        applied(attribute, chain), condition, polarity, weight
+    ),
+    attributes,
+    conditions,
+    _chains,
+    st.sampled_from(Polarity),
+    weights,
+)
+
+
+@st.composite
+def _calls(draw: st.DrawFn, arguments: st.SearchStrategy[Term]) -> Term:
+    name = draw(st.sampled_from(sorted(FUNCTIONS)))
+    function = FUNCTIONS[name]
+    most = function.least + 2 if function.most is None else function.most
+    n = draw(st.integers(function.least, most))
+    return Call(name, tuple(draw(st.lists(arguments, min_size=n, max_size=n))))
+
+
+_flagged = st.builds(
+    lambda attribute, walk, empty: Attribute(attribute.steps, walk, empty),
+    attributes,
+    st.booleans(),
+    st.booleans(),
+)
+_literals = st.builds(Literal, st.one_of(st.none(), scalars, st.sampled_from((1, 2, "a"))))
+_leaves = st.one_of(_flagged, attributes, _literals)
+terms = st.recursive(
+    st.one_of(_leaves, _calls(_leaves)),
+    lambda inner: st.one_of(
+        _calls(inner),
+        st.builds(Applied, operations, inner),
+        st.builds(
+            lambda asked, then, otherwise: Case(((asked, then),), otherwise),
+            predicates,
+            inner,
+            inner,
+        ),
+    ),
+    max_leaves=4,
+)
+of_terms = st.builds(
+    Predicate,
+    terms,
+    conditions.filter(lambda one: type(one) not in OF_LACK),
+    st.sampled_from(Polarity),
+    weights,
 )
 
 
@@ -254,3 +307,33 @@ def expressions_over(leaves: st.SearchStrategy[Expression]) -> st.SearchStrategy
 
 
 expressions = expressions_over(predicates)
+
+
+def _asked_of(
+    lists: st.SearchStrategy[Attribute], inner: st.SearchStrategy[Expression], *more: object
+) -> st.SearchStrategy[Predicate]:
+    """Predicates on the elements of lists."""
+    asked = st.one_of(st.builds(AnyElement, inner), st.builds(EveryElement, inner))
+    return st.builds(Predicate, lists, asked, st.sampled_from(Polarity), *more)
+
+
+_of_element = st.builds(
+    Predicate,
+    st.sampled_from(("k", "k", "$", "n")).map(Attribute.parse),
+    conditions,
+    st.sampled_from(Polarity),
+)
+_inner = expressions_over(
+    st.one_of(_of_element, _of_element, _asked_of(st.just(Attribute.parse("k")), _of_element))
+)
+_lists = st.sampled_from(("items", "items", "tags", "a")).map(Attribute.parse)
+_flagged_lists = st.one_of(_lists, _lists.map(lambda one: Attribute(one.steps, empty=True)))
+_of_elements = _asked_of(_flagged_lists, _inner, weights)
+
+
+@st.composite
+def of_any_kind(draw: st.DrawFn) -> Predicate:  # a function, for the sake of its short name
+    return draw(st.one_of(predicates, of_terms, _of_elements))
+
+
+expressions_of_terms = expressions_over(of_any_kind())

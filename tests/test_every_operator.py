@@ -14,6 +14,7 @@ import pytest
 import remuda as rm
 from remuda.errors import NoSqlEquivalent
 from remuda.language.criterion import Criterion
+from remuda.language.python import attr
 from remuda.model import conditions, operations
 from remuda.model.attributes import Attribute
 from remuda.model.calendars import Extract
@@ -21,6 +22,7 @@ from remuda.model.conditions import Comparison, Condition, Relation
 from remuda.model.explanations import describe
 from remuda.model.expressions import Polarity, Predicate
 from remuda.model.operations import Arithmetic, Integral, Operation
+from remuda.model.terms import Applied
 from remuda.proof.deriving import derive
 from strategies import NOW
 
@@ -36,6 +38,8 @@ CONDITIONS: dict[type, Any] = {
     conditions.Suffix: conditions.Suffix("b"),
     conditions.Contains: conditions.Contains("b"),
     conditions.Related: conditions.Related(Relation.SUPERSET, (1,)),
+    conditions.AnyElement: conditions.AnyElement((attr("k") == 1) & (attr("n") > 2)),
+    conditions.EveryElement: conditions.EveryElement((attr("k") == 1) & (attr("n") > 2)),
     conditions.Exists: conditions.Exists(),
     conditions.Missing: conditions.Missing(),
     conditions.NullValue: conditions.NullValue(),
@@ -54,16 +58,20 @@ OPERATIONS: dict[type, Any] = {
 A = Attribute.parse("a")
 PREDICATES = [
     *(
-        Predicate(A, condition, (), polarity)
+        Predicate(A, condition, polarity)
         for condition in CONDITIONS.values()
         for polarity in Polarity
     ),
-    *(Predicate(A, conditions.Range(0, 3000), (operation,)) for operation in OPERATIONS.values()),
+    *(
+        Predicate(Applied(operation, A), conditions.Range(0, 3000))
+        for operation in OPERATIONS.values()
+    ),
 ]
 EVENTS: list[dict[str, Any]] = [
     {}, {"a": None}, {"a": []}, {"a": 1}, {"a": 2.5}, {"a": "b"}, {"a": "1.3"}, {"a": "abc"},
     {"a": [1, "b"]}, {"a": [1, 2]}, {"a": True}, {"a": 86_400_000}, {"a": "1970-01-02T00:00:00Z"},
     {"a": {"k": 1}}, {"a": "1.2"}, {"a": ["1.2.0-rc.1+b", None]}, {"a": "v1.2.0-alpha"},
+    {"a": [{"k": 1, "n": 3}, {"k": 2}]}, {"a": [{"k": 1}, {"n": 3}]}, {"a": [{"k": 1, "n": 3}]},
     {"a": "10.1.2.3"}, {"a": ["2001:db8::1", "x"]}, {"a": "::10.1.2.3"},
 ]  # fmt: skip
 

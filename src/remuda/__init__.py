@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from remuda.index.matches import Match, Matches
     from remuda.index.nearest import Near
     from remuda.language.criterion import Criterion
-    from remuda.language.python import attr
+    from remuda.language.python import attr, fn, when
     from remuda.language.text import parse
     from remuda.model.explanations import Explanation
     from remuda.model.expressions import And, Expression, Not, Or, Predicate
@@ -44,7 +44,7 @@ _ROOMS = {
     "index.matches": ("Match", "Matches"),
     "index.nearest": ("Near",),
     "language.criterion": ("Criterion",),
-    "language.python": ("attr",),
+    "language.python": ("attr", "fn", "when"),
     "language.text": ("parse",),
     "model.explanations": ("Explanation",),
     "model.expressions": ("And", "Expression", "Not", "Or", "Predicate"),
@@ -80,8 +80,10 @@ __all__ = [
     "ServiceError",
     "StorageError",
     "attr",
+    "fn",
     "load",
     "parse",
+    "when",
 ]
 
 

@@ -3,6 +3,7 @@
 RemudaError
 ├── ParseError            the text is not an expression
 ├── InvalidCriterion      a criterion that cannot be understood
+├── InvalidRegion         an expression that is no region of events
 ├── DuplicateCriterion    the id is taken
 ├── CriterionNotFound     no criterion has the id
 ├── IndexNotFound         no index has the name
@@ -56,6 +57,17 @@ class InvalidCriterion(RemudaError, ValueError):
         who = f"criterion {self.criterion!r}" if self.criterion is not None else "criterion"
         where = f" at {self.place}" if self.place else ""
         return f"{who}{where}: {self.reason}"
+
+
+class InvalidRegion(RemudaError, ValueError):
+    """An expression that says of no product of attributes what events may be."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"a region is a conjunction of conditions on plain attributes: {self.reason}"
 
 
 class DuplicateCriterion(RemudaError, ValueError):

@@ -150,6 +150,7 @@ def test_prune_keeps_the_newest(rules: Path, tmp_path: Path) -> None:
     for n in (3, 2, 1):
         rules.write_text("".join(rules.read_text().splitlines(keepends=True)[:n]))
         run("build", rules, "-o", home, "--local")
+    assert "nothing to remove" in run("prune", home).stdout
     assert "v000001 removed" in run("prune", home, "--keep", 2).stdout
     assert "nothing to remove" in run("prune", home, "--keep", 2).stdout
     assert json.loads(run("stats", home, "--json").stdout)["versions kept"] == 2

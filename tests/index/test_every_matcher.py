@@ -12,7 +12,8 @@ from remuda.cli.demo_data import draw_day
 from remuda.index.index import Index
 from remuda.language.criterion import Criterion
 from remuda.matchers.contract import NAMES
-from strategies import NOW, count, events, expressions
+from strategies import NOW, count, events
+from strategies import expressions_of_terms as expressions
 
 every_matcher = pytest.mark.parametrize("matcher", NAMES)
 

@@ -25,7 +25,7 @@ from remuda.language.criterion import Criterion
 from remuda.language.python import attr
 from strategies import NOW, count
 from strategies import events as any_event
-from strategies import expressions as any_expression
+from strategies import expressions_of_terms as any_expression
 
 
 @st.composite

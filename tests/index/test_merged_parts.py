@@ -23,7 +23,8 @@ from remuda.index.state import Part, State
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
 from remuda.matchers.contract import NAMES
-from strategies import NOW, count, events, expressions
+from strategies import NOW, count, events
+from strategies import expressions_of_terms as expressions
 
 LATER = datetime.fromtimestamp(NOW / 1000, UTC) + timedelta(hours=1)
 IDS = ("a", "b", "é", "\ud7ff", "\uffff", "\U00010000", "日本", *(f"c{i}" for i in range(9)))

@@ -200,7 +200,7 @@ REFUSALS = [
     ("x ^SIMILAR TO 'a'", "beyond"),
     ("x ^XOR y", "unexpected"),
     ("x ^|| 'a' = 'b'", "beyond"),
-    ("x ^-> 'k' = 1", "beyond"),
+    ("^x -> 'k' = 1", "an attribute is needed"),
     ("x^::int = 1", "beyond"),
     ("x^:k = 1", "beyond"),
     ("x = ^?", "beyond"),

@@ -26,6 +26,7 @@ from remuda.errors import DeviceError
 from remuda.index.index import Index, load
 from remuda.index.segment import Segment
 from remuda.language.criterion import Criterion
+from remuda.language.python import attr
 from remuda.language.text import parse
 from remuda.matchers.gpu import Gpu, device, lanes, layout
 from remuda.matchers.gpu.cutting import cut
@@ -149,6 +150,11 @@ TEXTS = [
     "version(s) > '1.2'", "nobody = 3", "s > 3", "code in ('xyz', 'y')",
 ]  # fmt: skip
 
+CUT = [
+    *(Criterion(text, parse(text)) for text in TEXTS),
+    Criterion("two columns", attr("i8") < attr("i32")),
+]
+
 
 def _columns(n: int) -> pa.Table:
     """A column of each kind that a device takes, with nulls, and not from the first bit on."""
@@ -180,11 +186,11 @@ def _columns(n: int) -> pa.Table:
 
 
 def test_the_device_cuts_columns_as_the_encoder_does() -> None:
-    segment = Segment.build([parse(text) for text in TEXTS], matcher="gpu")
+    segment = Segment.build([one.expression for one in CUT], matcher="gpu")
     table = _columns(60)
     columns = arrow.columns(segment.encoder, table, NOW)
     assert columns is not None
-    assert len(columns.columns) == table.num_columns
+    assert len(columns.columns) == table.num_columns + 1  # two together are one more
     found, expected = cut(columns), arrow.encode(segment.encoder, table, NOW)
     assert found.starts.tolist() == expected.starts.tolist()
     assert found.spaces.tolist() == expected.spaces.tolist()
@@ -208,11 +214,11 @@ def test_other_columns_are_left_to_the_encoder(text, column) -> None:
 def test_an_index_lets_the_device_encode_many_rows(monkeypatch) -> None:
     monkeypatch.setattr("remuda.index.segment._MANY", 20)
     monkeypatch.setattr(arrow, "encode", None)  # nobody may call it
-    index = Index.build([Criterion(text, parse(text)) for text in TEXTS], matcher="gpu")
+    index = Index.build(CUT, matcher="gpu")
     table = _columns(40)
     matches = index.match_many(table, threads=1)
     for i, event in enumerate(table.to_pylist()):
-        assert matches.ids(i) == [text for text in TEXTS if index[text].holds(event)]
+        assert matches.ids(i) == [one.id for one in CUT if one.holds(event)]
     assert index.count_many(table).tolist() == [len(matches.ids(i)) for i in range(len(table))]
 
 

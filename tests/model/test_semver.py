@@ -159,7 +159,7 @@ def test_an_index_finds_what_plain_evaluation_finds_before_and_after_merges(tmp_
 def _predicate(rng: random.Random, versions: list[str]) -> Predicate:
     options = rng.random() < 0.5, rng.random() < 0.5
     condition = SemVer(rng.choice(versions), rng.choice([*Comparison]), *options)
-    return Predicate(Attribute.parse("app"), condition, (), rng.choice([*Polarity]))
+    return Predicate(Attribute.parse("app"), condition, rng.choice([*Polarity]))
 
 
 def _drawn(rng: random.Random) -> str:

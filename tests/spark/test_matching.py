@@ -81,6 +81,39 @@ def test_the_best_come_first(frame, day) -> None:
         assert [(-pair["score"], pair["id"]) for pair in row["matches"]] == best
 
 
+def test_the_best_by_weights_of_each_row_by_priority_and_of_groups(spark, tmp_path) -> None:
+    a, b = attr("a"), attr("b")
+    rules = [
+        Criterion("a", a.eq(1).weight(2.0), tags=frozenset({"by:x"})),
+        Criterion("b", b.isin("u", "v").weight(3.0), tags=frozenset({"by:x", "by:y"}), priority=-1),
+        Criterion("c", a.eq(1) & b.eq("u"), priority=2),
+    ]
+    index = Index.build(rules[:2])
+    index.add(rules[2])
+    index.save(tmp_path)
+    maps = "map<string, map<string, double>>"
+    weighed = [{"b": {"u": 0.1, "v": 9.0}}, {"a": {"1": 7.0}}, None]
+    rows = spark.createDataFrame(
+        [(i, 1, "uvu"[i], weights) for i, weights in enumerate(weighed)],
+        f"key int, a int, b string, w {maps}",
+    )
+    packed = rows.selectExpr("struct(a, b) AS event", "w")
+    for how in ({}, {"by": "priority"}, {"per": "by"}):
+        for shards in (None, 2):
+            best = top(packed, tmp_path, 1, event="event", weights="w", shards=shards, **how)
+            whole = top(rows, tmp_path, 1, weights="w", shards=shards, **how)
+            events = [(row["event"].asDict(), row["w"], row["matches"]) for row in best.collect()]
+            events += [
+                ({"a": row["a"], "b": row["b"]}, row["w"], row["matches"])
+                for row in whole.collect()
+            ]
+            for event, weights, found in events:
+                expected = index.top(event, 1, weights=weights, **how)
+                assert [tuple(one) for one in found] == [tuple(one) for one in expected]
+    with pytest.raises(RemudaError, match="no column v with weights"):
+        top(rows, tmp_path, 1, weights="v")
+
+
 def test_the_best_exploded(frame, day) -> None:
     _, _, home = day
     whole = [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from remuda.cli.files import Reject
 from remuda.cli.rejects import keep_rejects, show_rejects
 from remuda.cli.screen import SHOWN, Figures, warn
-from remuda.cli.spark_files import frame_of, placed, printed, seen_by, stream_of, written
+from remuda.cli.spark_files import frame_of, mode, placed, printed, seen_by, stream_of, written
 from remuda.cli.spark_session import started, waiting
 
 if TYPE_CHECKING:
@@ -47,7 +47,9 @@ def build(plan: Plan, master: str, conf: Conf) -> Figures:
             return figures
         how: dict[str, Any] = {"matcher": plan.matcher, "scalars": plan.scalars}
         with waiting(spark, f"building {plan.index}"):
-            built = build_index(criteria, plan.index, shards=plan.shards, **how)
+            built = build_index(
+                criteria, plan.index, shards=plan.shards, allow_shrink=plan.allow_shrink, **how
+            )
         print(f"{plan.index}, {built}")
         return figures
 
@@ -172,6 +174,7 @@ def generate(
     criteria: str,
     events: str | None,
     parameters: dict[str, Any],
+    overwrite: bool,
     master: str,
     conf: Conf,
 ) -> None:
@@ -181,9 +184,10 @@ def generate(
     with started(master, conf) as spark, waiting(spark, "drawing"):
         tables = drawn(spark, kind, **parameters)
         with placed(criteria) as path:
-            tables.criteria.select("json").write.text(path)
+            tables.criteria.select("json").write.mode(mode(overwrite)).text(path)
         print(f"{criteria}: {parameters['criteria']:,} criteria")
         if events is not None:
             with placed(events) as path:
-                tables.events.selectExpr("to_json(event)").write.text(path)
+                drawn_events = tables.events.selectExpr("to_json(event)")
+                drawn_events.write.mode(mode(overwrite)).text(path)
             print(f"{events}: {parameters['events']:,} events")

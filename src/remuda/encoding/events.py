@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any, TypeAlias
 
@@ -34,12 +34,13 @@ class Portion:
 
     `given` are the rows that they came in, where there is more in these than the events. `errors`
     says of each event why it is not an object, null where it is one; None where no event can be
-    anything else.
+    anything else. `first` is how many events came before.
     """
 
     events: Rows
     given: Rows = None
     errors: Array | None = None
+    first: int = 0
 
     def __len__(self) -> int:
         return len(self.events)
@@ -85,7 +86,7 @@ class Source:
         self.n_rows: int | None = None
         self._portions = self._opened(events)
         self._rest: Portion | None = None
-        self._start = 0
+        self._start, self._n_taken = 0, 0
 
     def take(self, n: int) -> Portion | None:
         """The next events, at most n; None where there are no more."""
@@ -95,6 +96,9 @@ class Source:
                 return None
         found = self._rest.slice(self._start, n)
         self._start += len(found)
+        if self._n_taken != found.first:
+            found = replace(found, first=self._n_taken)
+        self._n_taken += len(found)
         return found
 
     def _opened(self, events: Any) -> Iterator[Portion]:

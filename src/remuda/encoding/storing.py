@@ -36,7 +36,7 @@ def read_vocabulary(documents: Sequence[Mapping[str, Any]], table: ClauseTable) 
     made: dict[Any, Spaces] = {}
     spaces = []
     for dimension, document in zip(dimensions, documents, strict=True):
-        base = dimension.attribute, dimension.operations, dimension.view, dimension.condition
+        base = dimension.term, dimension.view, dimension.condition
         if base not in made:
             made[base] = _spaces(dimension, document["spaces"])
         spaces.append(made[base])
@@ -48,7 +48,7 @@ def read_vocabulary(documents: Sequence[Mapping[str, Any]], table: ClauseTable) 
 
 def _write(dimension: Dimension, spaces: Spaces) -> dict[str, Any]:
     condition = dimension.condition or _STAND_IN[dimension.view]
-    predicate = Predicate(dimension.attribute, condition, dimension.operations)
+    predicate = Predicate(dimension.term, condition)
     return {
         "view": dimension.view.value,
         "copy": dimension.copy,
@@ -61,7 +61,7 @@ def _dimension(document: Mapping[str, Any]) -> Dimension:
     predicate = json_form.read_predicate(document["predicate"])
     view = View(document["view"])
     alone = None if view in _STAND_IN else predicate.condition
-    return Dimension(predicate.attribute, predicate.operations, view, alone, document["copy"])
+    return Dimension(predicate.term, view, alone, document["copy"])
 
 
 def _written_spaces(spaces: Spaces) -> Any:
@@ -96,7 +96,7 @@ def _spaces(dimension: Dimension, written: Any) -> Spaces:
             return OrderSpaces.restored(order_of(dimension), written)
         case View.LACK:
             return LackSpaces()
-        case View.PATTERN | View.SET | View.TEST:
+        case View.PATTERN | View.SET | View.TEST | View.ELEMENTS:
             return None
 
 

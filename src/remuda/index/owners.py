@@ -12,7 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from remuda.arrays import Ints, Longs, Ragged, frozen
+from remuda.arrays import Floats, Ints, Longs, Ragged, frozen
+from remuda.encoding.bounds import most_of
 from remuda.encoding.plan import Plan
 from remuda.jit import kernel
 from remuda.matchers.contract import Hits
@@ -72,6 +73,8 @@ class Owning:
 
     def __init__(self) -> None:
         self._made: tuple[Owners, Owners, bool] | None = None
+        self._absolute: Floats | None = None
+        self._longest: int | None = None
 
     def of(self, plan: Plan) -> tuple[Owners, Owners, bool]:
         """Of its conjunctions, of its CNF rows; whether a criterion must be checked beyond that."""
@@ -80,6 +83,19 @@ class Owning:
             both = Owners.of(plan.owners, n), Owners.of(plan.cnf_owners, n)
             self._made = *both, bool(plan.checked.any())
         return self._made
+
+    def absolute_bounds(self, plan: Plan) -> Floats:
+        """The most that each criterion scores, whatever the signs of weights."""
+        if self._absolute is None:
+            predicates = plan.conjunctions.predicates
+            self._absolute = frozen(most_of(plan.programs, predicates, absolute=True))
+        return self._absolute
+
+    def longest(self, plan: Plan) -> int:
+        """How long programs are at most."""
+        if self._longest is None:
+            self._longest = int(np.diff(plan.programs.starts).max(initial=0))
+        return self._longest
 
 
 @kernel

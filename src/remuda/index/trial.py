@@ -5,27 +5,37 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from remuda.encoding.encoder import Encoder
+from remuda.encoding.encoder import Encoder, alike
 from remuda.encoding.plan import plan
 from remuda.encoding.storing import write_vocabulary
 from remuda.errors import InvalidCriterion
 from remuda.language import json_form
 from remuda.language.criterion import Criterion
+from remuda.model.attributes import Attribute
 from remuda.model.conditions import TWO_VALUED, In, Range
 from remuda.model.expressions import Expression, Predicate
 
 _VALUES: tuple[Any, ...] = ("", 0, 0.5, True, [""], {})
 
 
-def try_out(criteria: Iterable[Criterion]) -> None:
+class Tried(tuple[Criterion, ...]):
+    """Criteria that an index can take and keep."""
+
+    __slots__ = ()
+
+
+def try_out(criteria: Iterable[Criterion]) -> Tried:
     """InvalidCriterion for the first that an index could not take, or not keep.
 
     A criterion of ordinary numbers and ASCII texts is one that it can: those, which are the most,
-    cost a few microseconds, the others some hundred.
+    cost a few microseconds, the others some hundred. What was tried is not tried again.
     """
-    strange = [one for one in criteria if not _is_ordinary(one.expression)]
+    if isinstance(criteria, Tried):
+        return criteria
+    tried = Tried(criteria)
+    strange = [one for one in tried if not _is_ordinary(one.expression)]
     if not strange:
-        return
+        return tried
     try:
         _try(strange)
     except Exception:  # whatever it is: which of them has it?
@@ -36,14 +46,15 @@ def try_out(criteria: Iterable[Criterion]) -> None:
                 reason = f"it cannot be indexed: {type(error).__name__}: {error}"
                 raise InvalidCriterion(reason, "expression", one.id) from error
         raise
+    return tried
 
 
 def _try(criteria: Collection[Criterion]) -> None:
     _, vocabulary = plan(one.expression for one in criteria)
     encoder = Encoder(vocabulary)
-    for attribute in encoder.attributes:
+    for looked_up in encoder.origins:
         for value in _VALUES:
-            attribute.spaces(value, 0)
+            looked_up.spaces(alike(looked_up.origin, value), 0)
     for reason in encoder.aside.values():
         raise ValueError(reason)
     json_form.encode(write_vocabulary(vocabulary))
@@ -57,7 +68,11 @@ def _is_ordinary(expression: Expression) -> bool:
         node = pending.pop()
         if not isinstance(node, Predicate):
             pending += node.parts
-        elif node.operations or node.value_weights or not _has_ordinary_operands(node.condition):
+        elif (
+            type(node.term) is not Attribute
+            or node.value_weights
+            or not _has_ordinary_operands(node.condition)
+        ):
             return False
     return True
 

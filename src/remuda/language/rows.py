@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from pathlib import PurePath
 from typing import Any
 
 import msgspec
@@ -18,13 +19,34 @@ from remuda.model.attributes import Attribute
 from remuda.model.expressions import And, Expression, Not, Or, Predicate, fold
 
 SEPARATORS = {"csv": ",", "tsv": "\t"}
+COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate")
+_FORMATS = {
+    **dict.fromkeys(("", ".json", ".jsonl", ".ndjson", ".txt"), "jsonl"),
+    **{f".{name}": name for name in ("csv", "tsv", "parquet", "orc")},
+}
 _LONGEST = 1 << 30  # characters of a field: an expression may be long
 _SWITCHES = {"true": True, "false": False}
 
 
+def format_of(path: str) -> str | None:
+    """The format that the name of a file tells; None where its extension is not known."""
+    name = PurePath(path)
+    while name.suffix.lower() in COMPRESSED:
+        name = name.with_suffix("")
+    return _FORMATS.get(name.suffix.lower())
+
+
+def missing_columns(columns: Sequence[str] | None) -> str | None:
+    """What to say of a table that cannot be one of criteria, by the names of its columns."""
+    missing = [name for name in ("id", "expression") if name not in (columns or ())]
+    if not columns or not missing or "form" in columns:  # a form: columns as JSON has keys
+        return None
+    return f"it has no column {' and no column '.join(missing)}; there are {', '.join(columns)}"
+
+
 def csv_rows(
     lines: Iterable[str], separator: str, names: Sequence[str] | None = None
-) -> Iterator[dict[Any, Any]]:
+) -> csv.DictReader[Any]:
     """Rows of CSV under the given names, or those in the first line.
 
     All of it is text. What a row lacks is None; what it has beyond the names is a list under None.
@@ -47,12 +69,12 @@ def criterion_of(source: bytes | Mapping[str, Any]) -> Criterion:
 
 
 def _tabular(row: Mapping[str, Any]) -> Criterion:
-    """A row with columns id and expression, perhaps tags, weights, a term and a payload."""
+    """A row with columns id and expression, perhaps tags, weights, a term, payload and priority."""
     if row.get("id") is None:
         raise InvalidCriterion("the column id is empty", "id")
     name = str(row["id"])
     term = {"enabled", "valid_from", "valid_until"}
-    known = {"id", "expression", "tags", "weights", *term, "payload"}
+    known = {"id", "expression", "tags", "weights", *term, "payload", "priority"}
     unknown = sorted(str(column) for column in row if column not in known)
     if unknown:
         raise InvalidCriterion(f"the column {unknown[0]!r} is not known", unknown[0], name)
@@ -65,6 +87,7 @@ def _tabular(row: Mapping[str, Any]) -> Criterion:
             _moment("valid_from", row.get("valid_from")),
             _moment("valid_until", row.get("valid_until")),
             row.get("payload"),
+            _priority(row.get("priority")),
         )
     except InvalidCriterion as error:
         raise error.inside("", name) from None
@@ -105,13 +128,14 @@ def _weighted(expression: Expression, weights: Any) -> Expression:
 
     def visit(node: Expression, parts: Sequence[Expression]) -> Expression:
         if isinstance(node, Predicate):
-            if node.attribute not in wanted:
+            about = node.attribute
+            if about is None or about not in wanted:
                 return node
-            met.add(node.attribute)
+            met.add(about)
             try:
-                return node.weight(wanted[node.attribute])
+                return node.weight(wanted[about])
             except InvalidCriterion as error:
-                raise error.inside(f"weights.{node.attribute}") from None
+                raise error.inside(f"weights.{about}") from None
         if isinstance(node, Not):
             return Not(parts[0])
         return And(*parts) if isinstance(node, And) else Or(*parts)
@@ -129,6 +153,15 @@ def _switch(enabled: Any) -> bool:
     if not isinstance(found, bool):
         raise InvalidCriterion(f"this is true or false, not {enabled!r}", "enabled")
     return found
+
+
+def _priority(priority: Any) -> Any:
+    """A number, or text that says one."""
+    if priority is None or priority == "":
+        return 0.0
+    with suppress(ValueError):
+        return float(priority) if isinstance(priority, str) else priority
+    return priority  # Criterion refuses it
 
 
 def _moment(name: str, moment: Any) -> datetime | None:

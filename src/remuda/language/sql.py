@@ -28,8 +28,10 @@ from remuda.language.subjects import FIELDS
 from remuda.model.attributes import Attribute, Element
 from remuda.model.conditions import (
     Absent,
+    AnyElement,
     Condition,
     Contains,
+    EveryElement,
     Exists,
     In,
     Like,
@@ -99,13 +101,13 @@ def to_sql(expression: Expression) -> str:
 
 def _wording(predicate: Predicate) -> Wording:
     try:
-        path = _path(predicate.attribute)
+        path = _path(_attribute(predicate))
         match predicate.condition:
             case Exists():
                 return worded(f"{path} IS NOT NULL", f"{path} IS NULL")
             case Missing():
                 return worded(f"{path} IS NULL", f"{path} IS NOT NULL")
-            case NullValue() if len(predicate.attribute.steps) == 1:
+            case NullValue() if len(_attribute(predicate).steps) == 1:
                 return worded(f"{path} IS NULL", f"{path} IS NOT NULL")
             case In(values=()):
                 return worded("FALSE", f"{path} IS NOT NULL")
@@ -116,6 +118,13 @@ def _wording(predicate: Predicate) -> Wording:
                 return wording
     except _Unsaid as unsaid:
         raise NoSqlEquivalent(describe(predicate), str(unsaid)) from None
+
+
+def _attribute(predicate: Predicate) -> Attribute:
+    root = predicate.root
+    if not isinstance(root, Attribute):
+        raise _Unsaid("functions of terms are not written for Spark yet")
+    return root
 
 
 def _check(given: _Type | None, wanted: _Type) -> None:
@@ -149,6 +158,8 @@ def _condition(about: str, condition: Condition) -> tuple[_Type, Wording]:
             raise _Unsaid("Spark does not tell null from what is not there")
         case Network():
             raise _Unsaid("Spark does not know networks")
+        case AnyElement() | EveryElement():
+            raise _Unsaid("what is asked of elements is not written for Spark yet")
         case Version() | SemVer():
             raise _Unsaid("Spark does not know the order of versions")
         case Exists() | Missing():  # which are about the path, without its pre-operations

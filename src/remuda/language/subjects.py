@@ -24,6 +24,7 @@ from remuda.model.operations import (
     Substring,
     ToDateTime,
 )
+from remuda.model.terms import Term, applied
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,10 @@ class Subject:
 
     def after(self, operation: Operation) -> Subject:
         return Subject(self.attribute, (*self.operations, operation))
+
+    @property
+    def term(self) -> Term:
+        return applied(self.attribute, self.operations)
 
 
 FIELDS = {
@@ -89,6 +94,8 @@ def _calculated(node: exp.Expr) -> Subject:
 def _steps(node: exp.Expr) -> tuple[Step, ...]:
     steps: list[Step] = []
     while type(node) is not exp.Column:  # a loop: paths may be long
+        if type(node) is exp.Identifier:  # the element that a lambda has a name for
+            return tuple(reversed(steps))
         if type(node) is exp.Dot:
             steps.append(_name(node.expression))
         elif type(node) is exp.Bracket:
@@ -177,7 +184,7 @@ SUBJECT_FUNCTIONS: dict[str, Callable[[exp.Expr], Subject]] = {
     "substring": _substring,
     "to_datetime": _to_datetime,
 }
-_PATHS = frozenset({exp.Column, exp.Dot, exp.Bracket})
+_PATHS = frozenset({exp.Column, exp.Dot, exp.Bracket, exp.Identifier})
 _ARITHMETIC: dict[type[exp.Expr], Arithmetic] = {
     exp.Add: Arithmetic.ADDITION,
     exp.Sub: Arithmetic.SUBTRACTION,

@@ -23,9 +23,11 @@ from remuda.language.tokens import DIALECT, tokens
 from remuda.language.writing import to_text
 from remuda.model.conditions import (
     Absent,
+    AnyElement,
     Comparison,
     Condition,
     Contains,
+    EveryElement,
     Exists,
     In,
     Like,
@@ -118,18 +120,18 @@ def _chain(node: exp.Expr) -> Iterator[exp.Expr]:
 def _strong(subject: Subject, condition: Condition, deny: bool) -> Expression:
     """A predicate that, where the attribute is missing, neither holds nor is denied."""
     polarity = Polarity.STRONGLY_EXCLUDED if deny else Polarity.INCLUDED
-    return Predicate(subject.attribute, condition, subject.operations, polarity)
+    return Predicate(subject.term, condition, polarity)
 
 
 def _flat(subject: Subject, condition: Condition, deny: bool) -> Expression:
     """A predicate with two values."""
     polarity = Polarity.EXCLUDED if deny else Polarity.INCLUDED
-    return Predicate(subject.attribute, condition, subject.operations, polarity)
+    return Predicate(subject.term, condition, polarity)
 
 
 def _presence(subject: Subject, present: bool) -> Expression:
     condition = Exists() if present else Missing()
-    return Predicate(subject.attribute, condition, subject.operations)
+    return Predicate(subject.term, condition)
 
 
 def _constant(node: exp.Expr, deny: bool) -> Expression:
@@ -321,6 +323,17 @@ def _lack(condition: Condition, node: exp.Expr, deny: bool) -> Expression:
     return _flat(subject(*arguments(node, 1)), condition, deny)
 
 
+def _of_elements(
+    condition: type[AnyElement | EveryElement], node: exp.Expr, deny: bool
+) -> Expression:
+    about, asked = arguments(node, 2)
+    if type(asked) is not exp.Lambda or len(asked.expressions) != 1:
+        raise Refused(f"{function(node)}() needs a list and a condition, as e -> e.qty > 2", asked)
+    for outside in asked.this.find_all(exp.Column):
+        raise Refused("here only the element is known", outside)
+    return _strong(subject(about), condition(_read(asked.this, False)), deny)
+
+
 def _network(node: exp.Expr, deny: bool) -> Expression:
     if not node.expressions:
         raise Refused("cidr() needs an attribute and networks", node)
@@ -388,6 +401,8 @@ _PREDICATES: dict[type[exp.Expr], Reader] = {
     exp.RegexpLike: _rlike,
 }
 _PREDICATE_FUNCTIONS: dict[str, Reader] = {
+    "any_element": partial(_of_elements, AnyElement),
+    "every_element": partial(_of_elements, EveryElement),
     "absent": partial(_lack, Absent()),
     "array_contains": _array_contains,
     "arrays_overlap": _arrays_overlap,

@@ -37,6 +37,7 @@ _KEYWORDS = frozenset(
 )
 _SYMBOLS = frozenset(
     {
+        TokenType.ARROW,
         TokenType.COMMA,
         TokenType.DASH,
         TokenType.DOT,

@@ -17,8 +17,10 @@ from remuda.language.subjects import FIELDS
 from remuda.model.attributes import Attribute, Element, Every, Step
 from remuda.model.conditions import (
     Absent,
+    AnyElement,
     Comparison,
     Contains,
+    EveryElement,
     Exists,
     In,
     Like,
@@ -47,6 +49,7 @@ from remuda.model.operations import (
     Substring,
     ToDateTime,
 )
+from remuda.model.terms import Applied, Call, Case, Literal, Term
 
 
 def to_text(expression: Expression) -> str:
@@ -54,8 +57,9 @@ def to_text(expression: Expression) -> str:
     return write(expression, _wording)
 
 
-def _wording(predicate: Predicate) -> Wording:
-    about = _subject(predicate)
+def _wording(predicate: Predicate, element: str = "") -> Wording:
+    """The predicate in words; where it is one on an element, that has a name."""
+    about = _subject(predicate, element)
     match predicate.condition:
         case In(values):
             return membership(about, list(map(literal, values)))
@@ -80,10 +84,14 @@ def _wording(predicate: Predicate) -> Wording:
             return plainly(f"{TEXTUAL[type(condition)]}({about}, {string(text)})")
         case Related(relation, values):
             return plainly(f"{relation}({', '.join((about, *map(literal, values)))})")
-        case Exists():
-            return worded(f"{about} IS NOT NULL", f"{about} IS NULL")
-        case Missing():
-            return worded(f"{about} IS NULL", f"{about} IS NOT NULL")
+        case Exists() | Missing() as condition:
+            wordings = f"{about} IS NOT NULL", f"{about} IS NULL"
+            return worded(*(wordings if isinstance(condition, Exists) else reversed(wordings)))
+        case AnyElement(expression) | EveryElement(expression) as condition:
+            asks = "any_element" if isinstance(condition, AnyElement) else "every_element"
+            inner = f"{element}e"
+            asked = write(expression, lambda one: _wording(one, inner))
+            return plainly(f"{asks}({about}, {inner} -> {asked})")
         case NullValue() | Absent() as condition:
             name = "absent" if isinstance(condition, Absent) else "null_value"
             return plainly(f"{name}({about})")
@@ -126,8 +134,8 @@ _OPERATORS: dict[Arithmetic | Integral, tuple[str, int]] = {
 _FUNCTIONS = {extract: name for name, extract in reversed(FIELDS.items())}
 
 
-def _subject(predicate: Predicate) -> str:
-    text, binding = _path(predicate.attribute), _ATOM
+def _subject(predicate: Predicate, element: str) -> str:
+    text, binding = _root(predicate.root, element), _ATOM
     for operation in predicate.operations:
         if isinstance(operation, Calculate | Divide):
             operator, needed = _OPERATORS[operation.operator]
@@ -138,12 +146,27 @@ def _subject(predicate: Predicate) -> str:
     return text
 
 
-def _path(attribute: Attribute) -> str:
+def _root(term: Term, element: str) -> str:
+    match term:
+        case Attribute():
+            return _path(term, element)
+        case Literal(value):
+            return literal(value)
+        case Call(called, arguments):
+            return f"{called}({', '.join(_root(one, element) for one in arguments)})"
+        case Applied() | Case():
+            raise TypeError(f"{term} cannot be written yet")
+
+
+def _path(attribute: Attribute, element: str) -> str:
     """The attribute as a dotted path, or as path('...') where it is none."""
     first, *rest = attribute.steps or (None,)
     plain = all(isinstance(step, str | Element | Every) for step in rest)
-    if isinstance(first, str) and plain and "" not in attribute.steps:
-        return name(first) + "".join(map(_step, rest))
+    if "" not in attribute.steps and plain:
+        if element and (first is None or isinstance(first, str | Element | Every)):
+            return element + "".join(map(_step, attribute.steps))
+        if isinstance(first, str):
+            return name(first) + "".join(map(_step, rest))
     return f"path({string(str(attribute))})"
 
 

@@ -36,7 +36,7 @@ def merged(
     """
     dimensions: dict[Hashable, list[Predicate]] = defaultdict(list)
     for predicate in _settled(junction, group):
-        dimensions[predicate.operations].append(predicate)
+        dimensions[predicate.term].append(predicate)
     found: list[Predicate] = []
     for dimension in dimensions.values():
         one_value = len(dimension) > 1 and single(dimension[0])
@@ -142,4 +142,4 @@ def _passes(value: Any, own: Sequence[Predicate], against: Sequence[Predicate]) 
 
 
 def _rephrased(predicate: Predicate, condition: Condition) -> Predicate:
-    return Predicate(predicate.attribute, condition, predicate.operations, predicate.polarity)
+    return Predicate(predicate.term, condition, predicate.polarity)

@@ -1,8 +1,8 @@
 """Conditions: what a predicate asks of the values of its attribute.
 
 Most look at one value at a time, and a list satisfies them by any of its elements; Related,
-Exists and Missing look at the list itself. None of them accepts a missing value, but Missing;
-NullValue and Absent see why it is missing instead.
+AnyElement, EveryElement, Exists and Missing look at the list itself. None of them accepts a
+missing value, but Missing; NullValue and Absent see why it is missing instead.
 """
 
 from __future__ import annotations
@@ -313,6 +313,26 @@ class Related:
 
 
 @dataclass(frozen=True, slots=True)
+class AnyElement:
+    """Some element of the list satisfies the expression, whose attributes are the element's."""
+
+    expression: Any
+
+    def accepts(self, value: Any, now: int = 0) -> bool:
+        return isinstance(value, list) and any(self.expression.truth(one, now) for one in value)
+
+
+@dataclass(frozen=True, slots=True)
+class EveryElement:
+    """Every element of the list satisfies the expression, whose attributes are the element's."""
+
+    expression: Any
+
+    def accepts(self, value: Any, now: int = 0) -> bool:
+        return isinstance(value, list) and all(self.expression.truth(one, now) for one in value)
+
+
+@dataclass(frozen=True, slots=True)
 class Exists:
     """There is a value."""
 
@@ -346,17 +366,20 @@ class Absent:
 
 Condition = (
     In | Range | Regex | Version | SemVer | Network | Like | Prefix | Suffix | Contains | Related
-    | Exists | Missing | NullValue | Absent
+    | AnyElement | EveryElement | Exists | Missing | NullValue | Absent
 )  # fmt: skip
-_WHOLE = frozenset({Related, Exists, Missing, NullValue, Absent})
+OF_ELEMENTS = frozenset({AnyElement, EveryElement})  # these have an expression of their own
+WHOLE = OF_ELEMENTS | {Related, Exists, Missing, NullValue, Absent}
 OF_LACK = frozenset({NullValue, Absent})  # these are given the lack of a missing value
 TWO_VALUED = OF_LACK | {Exists, Missing}
 
 
-def satisfies(condition: Condition, value: Any) -> bool:
-    """Whether a value, after its pre-operations, satisfies the condition."""
-    if type(value) is list and type(condition) not in _WHOLE:
+def satisfies(condition: Condition, value: Any, now: int) -> bool:
+    """Whether the value of a term satisfies the condition."""
+    if type(value) is list and type(condition) not in WHOLE:
         return any(map(condition.accepts, value))
+    if isinstance(condition, AnyElement | EveryElement):
+        return condition.accepts(value, now)
     return condition.accepts(value)
 
 

@@ -27,11 +27,16 @@ class MatchRequest(_Request):
 
 
 class TopRequest(_Request):
-    """An event, and how many of the best are wanted; weights are by attribute."""
+    """An event, and how many of the best are wanted; weights are by attribute, or by value of one.
+
+    `by` is score or priority; with `per`, they are the best of each group of tags `per:…`.
+    """
 
     event: Any
     n: Count
-    weights: dict[str, float] | None = None
+    weights: dict[str, float | dict[str, float]] | None = None
+    by: Literal["score", "priority"] = "score"
+    per: str | None = None
     tags: list[str] | None = None
     now: Moment = None
 

@@ -36,6 +36,7 @@ async def scan(call: Call) -> Response:
 async def top(call: Call) -> Response:
     asked = await call.read(bodies.TopRequest)
     how: dict[str, Any] = {"tags": asked.tags, "now": moment(asked.now), "weights": asked.weights}
+    how |= {"by": asked.by, "per": asked.per}
     best = call.engine.top(call.index, asked.event, _few(call, asked.n), **how)
     return json(bodies.Best([bodies.Scored(*one) for one in best]))
 

@@ -6,7 +6,6 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
-from pathlib import PurePosixPath
 from typing import Any
 
 import msgspec
@@ -16,7 +15,13 @@ from pyspark.sql import functions as sf
 
 from remuda.errors import InvalidCriterion, RemudaError
 from remuda.language import json_form
-from remuda.language.rows import SEPARATORS, criterion_of, csv_rows
+from remuda.language.rows import (
+    SEPARATORS,
+    criterion_of,
+    csv_rows,
+    format_of,
+    missing_columns,
+)
 from remuda.spark.csv_files import CORRUPT, csv_frame
 
 _CHECKED = """file string, block bigint, at bigint, id string, json string, tags array<string>,
@@ -37,8 +42,6 @@ _ARROW = pa.schema(
 _GOOD = ("id", "json", "tags", "digest", "file", "row", "order")
 _BAD = ("file", "row", "id", "place", "reason", "text")
 _SHOWN = 200  # characters of a rejected row's text
-_FORMATS = {".parquet": "parquet", ".orc": "orc", ".csv": "csv", ".tsv": "tsv"}
-_COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate")
 
 Source = DataFrame | str | PathLike[str] | Sequence[str]
 
@@ -160,6 +163,7 @@ def _of_frame(frame: DataFrame) -> DataFrame:
     names = set(frame.columns)
     text = next((name for name in ("json", "value") if name in names), None)
     if "expression" in names:
+        _check_columns(["the table"], frame.columns)
         row: Column = sf.struct("*")
     elif text is not None:
         row = sf.col(text).cast("binary")
@@ -189,9 +193,11 @@ def _of_files(
             row = sf.col("value").cast("binary")
         case "parquet" | "orc":
             frame = spark.read.format(how).load(paths)
+            _check_columns(paths, frame.columns)
             row = sf.struct(*(sf.col(f"`{name}`") for name in frame.columns))
         case "csv" | "tsv":
             frame = _of_csv(spark, paths, SEPARATORS[how])
+            _check_columns(paths, [name for name in frame.columns if name != CORRUPT])
             row = sf.struct(*(sf.col(f"`{name}`") for name in frame.columns))
         case _:
             raise RemudaError(
@@ -206,14 +212,20 @@ def _of_files(
     return found.mapInArrow(_elements, found.schema) if how == "array" else found
 
 
+def _check_columns(paths: Sequence[str], columns: Sequence[str]) -> None:
+    wrong = missing_columns(columns)
+    if wrong is not None:
+        raise RemudaError(f"{', '.join(paths)}: {wrong}")
+
+
 def _format(lines: DataFrame) -> str:
     """What the files are, by their names, and for JSON by the first character."""
     for file in lines.inputFiles()[:1]:
-        name = PurePosixPath(file)
-        while name.suffix in _COMPRESSED:
-            name = name.with_suffix("")
-        if name.suffix.lower() in _FORMATS:
-            return _FORMATS[name.suffix.lower()]
+        kind = format_of(file)
+        if kind is None:
+            raise RemudaError(f"{file}: the extension does not tell its format; `format` does")
+        if kind != "jsonl":
+            return kind
     start = lines.filter("trim(value) <> ''").first()
     return "array" if start and start["value"].lstrip().startswith("[") else "json"
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain
 from os import PathLike
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -16,11 +15,12 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import DataType, DoubleType, StringType, StructField, StructType
 
 from remuda.encoding.events import Portion, in_column
+from remuda.errors import RemudaError
 from remuda.index.answers import Answer
-from remuda.index.files import local
 from remuda.index.index import Index, load
 from remuda.index.question import Question
 from remuda.index.storage import current_version
+from remuda.index.stores import address
 from remuda.matchers.contract import check_name
 from remuda.model.attributes import Attribute
 from remuda.spark.events import check
@@ -60,8 +60,10 @@ class Task:
         check(events.schema, event)
         if matcher is not None:
             check_name(matcher)
-        path = str(local(index).absolute())  # a link stays one: it may lead elsewhere on a worker
-        named = version or current_version(Path(path))
+        if isinstance(question.weights, str) and question.weights not in events.schema.names:
+            raise RemudaError(f"the table has no column {question.weights} with weights")
+        path = address(index)
+        named = version or current_version(path)
         return cls(path, named, question, event, timed, matcher)
 
     @property
@@ -97,6 +99,9 @@ class Task:
 
     def portion(self, rows: Batch, given: Batch, segments: Segments = None) -> Portion:
         """The events of some rows, which were given with more beside them."""
+        weights = self.question.weights
+        if isinstance(weights, str) and weights not in given.schema.names:
+            given = given.append_column(weights, rows.column(weights))
         if self.event is None:
             return Portion(rows, given)
         fields = partial(looked_at, self.path, self.version, segments, self.matcher)

@@ -1,0 +1,159 @@
+"""Answers about regions: what is possible, what is certain, and what depends on the unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from remuda.arrays import Bools, Ints, Longs, frozen
+from remuda.encoding.regions import Region
+from remuda.index.hits import none, only, side_by_side
+from remuda.index.matches import Matches
+from remuda.index.question import Question
+from remuda.index.regions import Laid
+from remuda.index.state import Names, Part
+from remuda.logic.normal import nnf
+from remuda.matchers.contract import Hits
+from remuda.matchers.kernels.grades import ALL
+from remuda.model.attributes import Attribute
+from remuda.model.expressions import And, Expression, Predicate, fold
+from remuda.model.terms import facts_of
+
+
+class Undecided(NamedTuple):
+    """A criterion that depends on what is unknown, and on which of it.
+
+    `exact` is False where it may be that it does not depend on it after all.
+    """
+
+    id: str
+    attributes: tuple[str, ...]
+    exact: bool
+
+
+class _Found(NamedTuple):
+    """What a part says about regions, and which of them it says exactly."""
+
+    hits: Hits
+    exact: Bools
+
+
+def possible(
+    parts: Sequence[Part], names: Names, regions: Sequence[Region], question: Question
+) -> Matches:
+    """The criteria that some event of each region satisfies."""
+    return _joined([_possible(part, regions, question) for part in parts], names, len(regions))
+
+
+def certain(
+    parts: Sequence[Part], names: Names, regions: Sequence[Region], question: Question
+) -> Matches:
+    """The criteria that every event of each region satisfies."""
+    return _joined([_certain(part, regions, question) for part in parts], names, len(regions))
+
+
+def undecided(parts: Sequence[Part], region: Region, question: Question) -> list[Undecided]:
+    """The criteria that some event of the region satisfies and some does not, by their order."""
+    found: list[tuple[int, Undecided]] = []
+    for part in parts:
+        laid = _laid(part, [region])
+        rows = part.segment.widened.possible(laid)
+        sure = dict(zip(rows.rows.tolist(), (rows.grades == ALL).tolist(), strict=True))
+        hits = part.admitted(Hits(rows.starts, rows.rows, 0), question)
+        yes, doubted = _proven(part, laid, hits, [region])
+        for place, holds, doubt in zip(hits.rows.tolist(), yes, doubted, strict=True):
+            if not holds:
+                criterion = part.roster.criteria[place]
+                needed = tuple(sorted(map(str, _needed(criterion.expression, region))))
+                exact = sure[place] and not doubt and not laid.blurred[0]
+                order = int(part.roster.orders[place])
+                found.append((order, Undecided(criterion.id, needed, exact)))
+    return [one for _, one in sorted(found, key=lambda pair: pair[0])]
+
+
+def _possible(part: Part, regions: Sequence[Region], question: Question) -> _Found:
+    laid = _laid(part, regions)
+    rows = part.segment.widened.possible(laid)
+    hits = Hits(rows.starts, rows.rows, len(rows.rows))
+    lived = ~np.array([region.empty for region in regions], np.bool_)
+    hits = only(hits, np.repeat(lived, np.diff(rows.starts)))
+    doubtful = part.admitted(only(Hits(*rows[:2], 0), rows.grades < ALL), question)
+    exact = (np.diff(doubtful.starts) == 0) & ~laid.blurred
+    return _Found(part.admitted(hits, question), exact | ~lived)
+
+
+def _certain(part: Part, regions: Sequence[Region], question: Question) -> _Found:
+    attributes = part.segment.words.vocabulary.attributes
+    some = [region.some(attributes) for region in regions if not region.empty]
+    matched = iter(_rows(part.match(part.segment.encoder.encode(some, question.now), question)))
+    everything = part.admitted(_all_of(part), question).rows
+    rows = [everything if region.empty else next(matched) for region in regions]
+    starts: Longs = np.concatenate([[0], np.cumsum([len(one) for one in rows])])
+    hits = Hits(starts, np.concatenate([np.empty(0, np.int32), *rows]).astype(np.int32), 0)
+    laid = _laid(part, regions)
+    yes, doubted = _proven(part, laid, hits, regions)
+    of_region = np.repeat(np.arange(len(regions)), np.diff(starts))
+    empty = np.array([region.empty for region in regions], np.bool_)
+    exact = np.array([all(one.exact for one in region.values.values()) for region in regions])
+    exact &= (np.bincount(of_region[doubted], minlength=len(regions)) == 0) & ~laid.blurred
+    return _Found(only(hits, yes | empty[of_region]), exact | empty)
+
+
+def _proven(part: Part, laid: Laid, hits: Hits, regions: Sequence[Region]) -> tuple[Bools, Bools]:
+    """Which of the hits hold for every event of their region, and of which that is not known."""
+    grades, refuted = part.segment.widened.certain(laid, hits.starts, hits.rows)
+    yes: Bools = grades == ALL
+    doubted = np.zeros(len(yes), np.bool_)
+    of_region = np.repeat(np.arange(len(regions)), np.diff(hits.starts))
+    for i in np.flatnonzero(~yes & ~refuted).tolist():
+        expression = part.roster.criteria[int(hits.rows[i])].expression
+        verdict = regions[int(of_region[i])].certain(expression)
+        yes[i], doubted[i] = verdict is True, verdict is None
+    return yes, doubted
+
+
+def _laid(part: Part, regions: Sequence[Region]) -> Laid:
+    return part.segment.widened.lay(regions, part.segment.encoder)
+
+
+def _rows(hits: Hits) -> list[Ints]:
+    return np.split(hits.rows, hits.starts[1:-1]) if len(hits.starts) > 1 else []
+
+
+def _all_of(part: Part) -> Hits:
+    places = np.arange(len(part.roster), dtype=np.int32)
+    return Hits(np.array([0, len(places)], np.int64), places, 0)
+
+
+def _joined(found: Sequence[_Found], names: Names, n_regions: int) -> Matches:
+    if not found:
+        found = [_Found(none(n_regions, scored=False), np.ones(n_regions, np.bool_))]
+    hits = side_by_side([one.hits for one in found], names.starts.tolist())
+    exact = np.logical_and.reduce([one.exact for one in found])
+    return Matches(hits.starts, hits.rows, names, exact=frozen(exact))
+
+
+def _needed(expression: Expression, region: Region) -> frozenset[Attribute]:
+    """The unknown attributes of the predicates that are still to decide."""
+
+    def visit(node: Expression, parts: Sequence[_Open]) -> _Open:
+        if isinstance(node, Predicate):
+            own = facts_of(node.term).attributes
+            hidden = frozenset(one.path for one in own if not region.knows(one))
+            return _Open(hidden, None if hidden else node.truth(region.event, region.now))
+        deciding = not isinstance(node, And)
+        if any(part.value is deciding for part in parts):
+            return _Open(frozenset(), deciding)
+        hidden = frozenset().union(*(part.hidden for part in parts))
+        return _Open(hidden, None if hidden else not deciding)
+
+    return fold(nnf(expression), visit).hidden
+
+
+class _Open(NamedTuple):
+    """What an expression needs to be known, or its value."""
+
+    hidden: frozenset[Attribute]
+    value: bool | None
