@@ -79,7 +79,6 @@ def top(
     now: datetime | int | None = None,
     shards: Shards = "auto",
     shard_bytes: int = SHARD_BYTES,
-    matcher: str | None = None,
 ) -> DataFrame:
     """Add the n best criteria of each row, best first, each with its id and score.
 
@@ -90,7 +89,6 @@ def top(
         events, index, Question.of(now, tags, n, weights, by, per),
         column=column, version=version, explode=explode, event=event,
         timed=now is None and events.isStreaming, shards=shards, shard_bytes=shard_bytes,
-        matcher=matcher,
     )  # fmt: skip
 
 
