@@ -39,6 +39,7 @@ def test_the_names_for_spark_are_sorted_and_there() -> None:
 ERRORS = [
     errors.ParseError("unexpected )", "a = )", 4),
     errors.InvalidCriterion("the pattern is refused", "detail.regex", "c1"),
+    errors.InvalidRegion("size(tags) is no plain attribute"),
     errors.DuplicateCriterion("c1"),
     errors.CriterionNotFound("c1"),
     errors.IndexNotFound("i"),

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from remuda import formats
     from remuda.client.client import AsyncClient, Client
     from remuda.engine.engine import Engine
     from remuda.errors import (
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
         IndexExists,
         IndexNotFound,
         InvalidCriterion,
+        InvalidRegion,
         NoMustangEquivalent,
         NoSqlEquivalent,
         ParseError,
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from remuda.index.index import Index, load
     from remuda.index.matches import Match, Matches
     from remuda.index.nearest import Near
+    from remuda.index.region_answers import Undecided
     from remuda.language.criterion import Criterion
     from remuda.language.python import attr, fn, when
     from remuda.language.text import parse
@@ -37,12 +40,14 @@ _ROOMS = {
     "engine.engine": ("Engine",),
     "errors": (
         "CriterionNotFound", "DeviceError", "DuplicateCriterion", "ExpansionError", "IndexExists",
-        "IndexNotFound", "InvalidCriterion", "NoMustangEquivalent", "NoSqlEquivalent",
-        "ParseError", "RemudaError", "ServiceError", "StorageError",
+        "IndexNotFound", "InvalidCriterion", "InvalidRegion", "NoMustangEquivalent",
+        "NoSqlEquivalent", "ParseError", "RemudaError", "ServiceError", "StorageError",
     ),
+    "formats": ("formats",),
     "index.index": ("Index", "load"),
     "index.matches": ("Match", "Matches"),
     "index.nearest": ("Near",),
+    "index.region_answers": ("Undecided",),
     "language.criterion": ("Criterion",),
     "language.python": ("attr", "fn", "when"),
     "language.text": ("parse",),
@@ -67,6 +72,7 @@ __all__ = [
     "IndexExists",
     "IndexNotFound",
     "InvalidCriterion",
+    "InvalidRegion",
     "Match",
     "Matches",
     "Near",
@@ -79,8 +85,10 @@ __all__ = [
     "RemudaError",
     "ServiceError",
     "StorageError",
+    "Undecided",
     "attr",
     "fn",
+    "formats",
     "load",
     "parse",
     "when",
@@ -91,7 +99,8 @@ def __getattr__(name: str) -> Any:
     """Import a public name when it is first used: the command line starts without most of them."""
     if name not in _ROOM_OF:
         raise AttributeError(f"module 'remuda' has no attribute {name!r}")
-    found = getattr(import_module(f"remuda.{_ROOM_OF[name]}"), name)
+    room = import_module(f"remuda.{_ROOM_OF[name]}")
+    found = room if _ROOM_OF[name] == name else getattr(room, name)
     globals()[name] = found
     return found
 

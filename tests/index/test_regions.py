@@ -51,7 +51,7 @@ _CONSTANTS = (_NUMBERS, _TEXTS, _DATES, _MOMENTS)
 _ABSENT = object()
 VALUES = (
     *(0, 1, Decimal("1.5"), 2, 2.5, 3, 4),
-    *("", "\0", "a", "a\0", "a\0\0", "ab", "b", "b1", "1.0.0", "3.0.0"),
+    *("", "\0", "a", "a\0", "a\0\0", "ab", "b", "b1", "c", "1.0.0", "3.0.0"),
     *(_FIRST - _DAY, _FIRST, _FIRST + _DAY, _FIRST + 2 * _DAY, date.max),
     *(_NOON - _TICK, _NOON, _NOON + _TICK, _NOON + 2 * _TICK),
     *(True, False, float("nan"), None, _ABSENT),
@@ -291,3 +291,15 @@ def test_regions_in_every_form_are_the_same() -> None:
     forms = [expression, "price BETWEEN 30 AND 60", Criterion("r", expression).to_json()]
     found = index.possible(forms)
     assert len({frozenset(found.ids(i)) for i in range(3)}) == 1
+
+
+def test_a_region_that_may_be_empty_is_not_answered_exactly() -> None:
+    index = Index.build([Criterion("true", And())])
+    where = And(attr("a").contains("x"), Not(attr("a").prefix("")))
+    assert not index.possible(where).exact[0]
+
+
+def test_a_region_does_not_tell_null_from_absent() -> None:
+    index = Index.build([Criterion("there", ~attr("a").is_null_value())])
+    found = index.possible(attr("a").is_null_value())
+    assert (found.ids(0), found.exact.tolist()) == (["there"], [False])

@@ -24,12 +24,13 @@ def check(
     ],
     rejects: options.Rejects = None,
     input_format: options.InputFormat = None,
+    format: options.RuleFormat = None,
     local: options.Local = False,
     master: options.Master = "local[*]",
     conf: options.Conf = None,
 ) -> None:
     """Validate criteria; list those that cannot be understood, with the reason."""
-    options.check_input_format(input_format)
+    input_format = options.rule_format(format, input_format)
     if local:
         figures = _in_process(files, input_format, rejects)
     else:

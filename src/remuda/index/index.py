@@ -249,7 +249,9 @@ class Index:
                 f"an event's weights are by attribute, such as {{'age': 2}}: {weights!r}"
             )
         question = Question.of(now, tags, counted(n), weights, by, per)
-        return self._all([_event(event)], question, 1).best(0)
+        names = Names(self._state)
+        hits = self._finding(names, question)(Portion([_event(event)]))
+        return Matches.of(hits, names).best(0)
 
     def top_many(
         self,
@@ -639,14 +641,12 @@ def _best(
             by_priority = question.by == "priority"
             priorities = part.roster.priorities if by_priority else NO_FLOATS
             bars = raised(bars, bars_of(hits, priorities, n))
+    if len(parts) == 1 and isinstance(parts[0], Part):
+        return found[0]
     hits = side_by_side(found, names.starts)
-    ranks = (
-        parts[0].roster.ranks[hits.rows]
-        if len(parts) == 1 and isinstance(parts[0], Part)
-        else names.ranks(hits.rows)
-    )
     priorities = names.priorities(hits.rows) if question.by == "priority" else NO_FLOATS
-    return best(hits, n, ranks, priorities, names.groups(hits.rows, question))
+    groups = names.groups(hits.rows, question)
+    return best(hits, n, names.ranks(hits.rows), priorities, groups)
 
 
 def _sampled(sample: Any) -> Callable[[Encoder], EventBatch] | None:

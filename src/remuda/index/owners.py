@@ -7,6 +7,8 @@ nothing need be looked up where clause i is criterion i's.
 
 from __future__ import annotations
 
+from collections import deque
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -17,8 +19,10 @@ from remuda.encoding.bounds import most_of
 from remuda.encoding.plan import Plan
 from remuda.jit import kernel
 from remuda.matchers.contract import Hits
+from remuda.matchers.kernels.best import Choice, Room, room_for
 
 _ONE = np.uint64(1)
+_ROOMS = 4  # that are kept: as many calls at once find one
 
 
 class Owners(NamedTuple):
@@ -75,6 +79,7 @@ class Owning:
         self._made: tuple[Owners, Owners, bool] | None = None
         self._absolute: Floats | None = None
         self._longest: int | None = None
+        self._rooms: deque[Room] = deque()
 
     def of(self, plan: Plan) -> tuple[Owners, Owners, bool]:
         """Of its conjunctions, of its CNF rows; whether a criterion must be checked beyond that."""
@@ -91,11 +96,21 @@ class Owning:
             self._absolute = frozen(most_of(plan.programs, predicates, absolute=True))
         return self._absolute
 
-    def longest(self, plan: Plan) -> int:
-        """How long programs are at most."""
+    def lend(self, plan: Plan, choice: Choice, n_attributes: int) -> Room:
+        """Room to choose in, for one call at a time; clean, and of the sizes that are wanted."""
+        with suppress(IndexError):  # another thread took the last one
+            room = self._rooms.pop()
+            wanted = int(choice.heaps[-1]), len(choice.heaps) - 1
+            if (len(room.scores), len(room.n_kept)) == wanted:
+                return room
         if self._longest is None:
             self._longest = int(np.diff(plan.programs.starts).max(initial=0))
-        return self._longest
+        return room_for(choice, n_attributes, self._longest)
+
+    def give_back(self, room: Room) -> None:
+        """Take back what was lent, if the call that had it did not fail."""
+        if len(self._rooms) < _ROOMS:
+            self._rooms.append(room)
 
 
 @kernel

@@ -46,7 +46,7 @@ from remuda.matchers.contract import (
     ranking,
     warming,
 )
-from remuda.matchers.kernels.best import Asked, Choice, Owned, choose, room_for
+from remuda.matchers.kernels.best import Asked, Choice, Owned, choose
 from remuda.matchers.kernels.programs import lacking, score, truth
 from remuda.matchers.kernels.truth import lay_out, no_event, take_away
 from remuda.model.attributes import Attribute
@@ -288,6 +288,7 @@ class Segment:
         if self.plan.cnf.n_rows:
             if not len(wanted.groups.starts):
                 bars = raised(bars, bars_of(found[0], wanted.priorities, wanted.n))
+            choice = choice._replace(written=False)  # a row may be met by less than its best
             found.append(self._best_of(self.cnf, 1, events, choice, weighed, bars))
         return found
 
@@ -300,7 +301,7 @@ class Segment:
             self._owning.absolute_bounds(plan) if signed else bounds.criteria,
             bounds.plain,
             not (len(plan.programs.value_weight) or self._owning.of(plan)[2]),
-            bounds.written,
+            bounds.written and not signed,
             wanted.priorities,
             wanted.alive,
             wanted.tagged,
@@ -335,14 +336,16 @@ class Segment:
             *((NO_LONGS, NO_INTS, NO_FLOATS, NO_FLOATS) if weighed is None else weighed[:4]),
             *((NO_FLOATS, NO_FLOATS) if bars is None else bars),
         )
-        room = room_for(
-            choice, events.spaces, len(self.words.ones), self._owning.longest(self.plan)
-        )
+        empty = self._owning.lend(self.plan, choice, len(self.words.ones))
+        room = empty._replace(event=empty.event._replace(spaces=events.spaces))
         if ranking(matcher):
-            return matcher.best(owned, choice, asked, room, self.words.attribute_of_dim)
-        hits = matcher.match(events)
-        starts, rows, scores = choose(hits.starts, hits.rows, owned, choice, asked, room)
-        return Ranked(starts, rows, scores, hits.candidates, 0, 0)
+            ranked = matcher.best(owned, choice, asked, room, self.words.attribute_of_dim)
+        else:
+            hits = matcher.match(events)
+            starts, rows, scores = choose(hits.starts, hits.rows, owned, choice, asked, room)
+            ranked = Ranked(starts, rows, scores, hits.candidates, 0, 0)
+        self._owning.give_back(empty)
+        return ranked
 
     def scores(self, events: EventBatch, found: Hits) -> Floats:
         """The score of each criterion that was found, in the order of `found.rows`."""

@@ -13,10 +13,10 @@ import msgspec
 
 from remuda.errors import InvalidCriterion, ParseError
 from remuda.language.criterion import Criterion
-from remuda.language.moments import read_timestamp
 from remuda.language.text import parse
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import And, Expression, Not, Or, Predicate, fold
+from remuda.model.readings import read_timestamp
 
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate")

@@ -24,8 +24,8 @@ from remuda.language.phrases import (
     write,
 )
 from remuda.language.spelling import INFINITE, double, moment, name, string
-from remuda.language.subjects import FIELDS
 from remuda.model.attributes import Attribute, Element
+from remuda.model.calendars import Extract
 from remuda.model.conditions import (
     Absent,
     AnyElement,
@@ -39,6 +39,7 @@ from remuda.model.conditions import (
     Network,
     NullValue,
     Prefix,
+    QuotedRange,
     Range,
     Regex,
     Related,
@@ -62,6 +63,7 @@ from remuda.model.operations import (
     Substring,
     ToDateTime,
 )
+from remuda.model.quoted import Moment, Quoted
 from remuda.model.values import Number, number, tidy
 
 _LONGEST = 38  # digits of Spark's longest decimal
@@ -84,6 +86,7 @@ class _Type(StrEnum):
     TIMESTAMP = "timestamp"
     MOMENT = "date or timestamp"
     ARRAY = "array"
+    QUOTED = "quoted"  # whatever the literal can be cast to
 
 
 _NUMERIC = frozenset({_Type.NUMBER, _Type.DOUBLE})
@@ -129,7 +132,9 @@ def _attribute(predicate: Predicate) -> Attribute:
 
 def _check(given: _Type | None, wanted: _Type) -> None:
     """Refuse what Spark would have to convert; the type of a column is taken on trust."""
-    if given is not None and given is not wanted and not {given, wanted} <= _NUMERIC:
+    if given is None or given is wanted or wanted is _Type.QUOTED:
+        return
+    if not {given, wanted} <= _NUMERIC:
         raise _Unsaid(f"Spark would need {wanted} values here, not {given} ones")
 
 
@@ -140,10 +145,11 @@ def _condition(about: str, condition: Condition) -> tuple[_Type, Wording]:
     match condition:
         case In(values):
             return _in(about, _literals(values))
-        case Range():
+        case Range() | QuotedRange():
             return _range(about, condition)
-        case Regex(pattern, find):
-            return _Type.STRING, plainly(f"{about} RLIKE {string(_regex(pattern, find))}")
+        case Regex(pattern, find, java):
+            written = _regex(pattern, find) if java is None else java
+            return _Type.STRING, plainly(f"{about} RLIKE {string(written)}")
         case Like(pattern, escape):
             fits = string(_like(pattern, escape))
             return _Type.STRING, worded(f"{about} LIKE {fits}", f"{about} NOT LIKE {fits}")
@@ -167,29 +173,32 @@ def _condition(about: str, condition: Condition) -> tuple[_Type, Wording]:
 
 
 def _in(about: str, literals: Sequence[Literal]) -> tuple[_Type, Wording]:
-    """Numbers and doubles apart, for in one list Spark would make doubles of all."""
-    doubles = [text for kind, text in literals if kind is _Type.DOUBLE]
-    others = [text for kind, text in literals if kind is not _Type.DOUBLE]
-    wordings = [membership(about, texts) for texts in (others, doubles) if texts]
+    """Numbers, doubles and quoted literals apart, for Spark makes one type of a list."""
+    apart: dict[_Type, list[str]] = {}
+    for kind, text in literals:
+        apart.setdefault(_Type.QUOTED if kind is _Type.STRING else kind, []).append(text)
+    wanted = _common({kind for kind, _ in literals})
+    wordings = [membership(about, texts) for texts in apart.values()]
     if len(wordings) == 1:
-        return literals[0][0], wordings[0]
+        return wanted, wordings[0]
     either = join([wording.asked for wording in wordings], Binding.OR)
-    return _Type.NUMBER, plainly(either.text, either.binding)
+    return wanted, plainly(either.text, either.binding)
 
 
-def _range(about: str, condition: Range) -> tuple[_Type, Wording]:
+def _range(about: str, condition: Range | QuotedRange) -> tuple[_Type, Wording]:
     bounds = [_literal(bound) for bound in (condition.lower, condition.upper) if bound is not None]
     if not bounds:
         raise _Unsaid("Spark cannot ask whether a value is a number")
+    wanted = _common({kind for kind, _ in bounds})
     if len(bounds) == 2 and condition.lower_closed and condition.upper_closed:
-        return bounds[0][0], between(about, bounds[0][1], bounds[1][1])
+        return wanted, between(about, bounds[0][1], bounds[1][1])
     sides = []
     if condition.lower is not None:
         sides.append(Phrase(f"{about} {sign(True, condition.lower_closed)} {bounds[0][1]}"))
     if condition.upper is not None:
         sides.append(Phrase(f"{about} {sign(False, condition.upper_closed)} {bounds[-1][1]}"))
     both = join(sides, Binding.AND)
-    return bounds[0][0], plainly(both.text, both.binding)
+    return wanted, plainly(both.text, both.binding)
 
 
 def _related(about: str, relation: Relation, others: str) -> Wording:
@@ -231,14 +240,24 @@ def _like(pattern: str, escape: str) -> str:
 def _literals(values: Sequence[Any]) -> list[Literal]:
     """The values spelt, where they are of one type."""
     found = [_literal(value) for value in values]
-    kinds = {kind for kind, _ in found}
-    if len(kinds) > 1 and not kinds <= _NUMERIC:
-        raise _Unsaid(f"its values are of different types: {', '.join(sorted(kinds))}")
+    _common({kind for kind, _ in found})
     _check_digits([text for kind, text in found if kind is _Type.NUMBER])
     return found
 
 
+def _common(kinds: set[_Type]) -> _Type:
+    """The type of all; quoted literals are of any."""
+    typed = kinds - {_Type.QUOTED}
+    if len(typed) > 1 and not typed <= _NUMERIC:
+        raise _Unsaid(f"its values are of different types: {', '.join(sorted(typed))}")
+    return max(typed, default=_Type.QUOTED)
+
+
 def _literal(value: Any) -> Literal:
+    if isinstance(value, Quoted):
+        return _Type.QUOTED, string(value.text)
+    if isinstance(value, Moment):
+        value = value.at
     plain = value if isinstance(value, list | tuple) else tidy(value)
     if isinstance(plain, str):
         return _Type.STRING, string(plain)
@@ -330,7 +349,16 @@ _SIGNS: dict[Arithmetic | Integral, str] = {
     Integral.DIVISION: "div",
     Integral.MODULO: "%",
 }
-_FUNCTIONS = {extract: function for function, extract in reversed(FIELDS.items())}
+_FUNCTIONS = {
+    Extract.YEAR: "year",
+    Extract.MONTH: "month",
+    Extract.DAY_OF_MONTH: "day",
+    Extract.DAY_OF_WEEK: "dayofweek",
+    Extract.DAY_OF_YEAR: "dayofyear",
+    Extract.HOUR_OF_DAY: "hour",
+    Extract.MINUTE: "minute",
+    Extract.SECOND: "second",
+}
 
 
 def _operand(rhs: Number) -> str:

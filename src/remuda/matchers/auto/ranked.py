@@ -52,12 +52,14 @@ from remuda.matchers.kernels.best import (
     enter_event,
     leave_event,
     most,
+    worst_of,
 )
-from remuda.matchers.kernels.bits import trailing_zeros
+from remuda.matchers.kernels.bits import prefetch, trailing_zeros
 
 N_READ, N_PRUNED, N_LEFT = range(3)  # what is tallied: clauses, clauses, chunks or clusters
 _ANY = 255  # the last level there is
 _BITS = 64
+_AHEAD = np.uint64(8)  # clauses whose owners and bounds are asked for together
 
 
 class Alone(NamedTuple):
@@ -162,12 +164,17 @@ def find_best(  # noqa: C901, PLR0912, PLR0915 - one loop, so that what consider
                 word += 1
             if n == ZERO:
                 break
+            for i in range(min(n, _AHEAD)):
+                prefetch(owned.sole, np.uint64(out[i]))
+                if len(owned.bounds):
+                    prefetch(owned.bounds, np.uint64(out[i]))
             before = room.counts[N_CHANGES]
             for i in range(n):
                 clause = np.int64(out[i])
-                if clause_may_enter(clause, event, factor, owned, choice, asked, room):
-                    consider(clause, event, factor, owned, choice, asked, room)
-                elif in_order:
+                left_all = not clause_may_enter(clause, event, factor, owned, choice, asked, room)
+                if not left_all:
+                    left_all = consider(clause, event, factor, owned, choice, asked, room)
+                if left_all and in_order and choice.by_clauses:
                     break
             if room.counts[N_CHANGES] != before:
                 limit = _limit(event, factor, levels, choice, asked, room)
@@ -189,13 +196,14 @@ def _limit(
     if not full and len(asked.bars) == 0:
         return _ANY
     first, last = 0, len(levels.scores)
+    worst = worst_of(0, len(room.scores))
     while first < last:
         middle = (first + last) >> 1
         bound = most(levels.scores[middle], factor)
         enough = len(asked.bars) == 0 or bound >= asked.bars[event]
-        if enough and full and bound <= room.scores[0]:
-            tie = bound == room.scores[0]
-            enough = tie and (factor >= 0 or levels.ranks[middle] < room.ranks[0])
+        if enough and full and bound <= room.scores[worst]:
+            tie = bound == room.scores[worst]
+            enough = tie and (factor >= 0 or levels.ranks[middle] < room.ranks[worst])
         if enough:
             first = middle + 1
         else:

@@ -1,8 +1,8 @@
 """The best of an event: criteria are considered in any order, and few of them are scored.
 
 Whoever finds a clause that holds lets `consider` its owners. One that cannot be among the best by
-its bound is left; the others are scored exactly, and the n best are kept in a heap whose first is
-the worst. With groups, each has a heap of its own.
+its bound is left; the others are scored exactly, and the n best are kept: a few sorted, more in a
+heap whose first is the worst. With groups, each has a heap of its own.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from remuda.encoding.table import Predicates
 from remuda.jit import bare, kernel
 from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.programs import score
-from remuda.matchers.kernels.truth import Event, lay_out, no_event, take_away
+from remuda.matchers.kernels.truth import Event, lay_out, take_away
 
 _SLACK, _TINY = 1 + 1e-9, 1e-290  # a bound times a weight is rounded otherwise than a score
 _ONE = np.uint64(1)
+_FEW = 64  # to keep so many sorted costs less than a heap
 
 
 class Owned(NamedTuple):
@@ -93,16 +94,16 @@ class Room(NamedTuple):
 N_USED, N_SCORED, N_CHANGES, N_LEFT = range(4)
 
 
-@kernel
-def room_for(choice: Choice, spaces: Ints, n_attributes: int, longest: int) -> Room:
-    """Room for one event of a batch after the other."""
-    n, n_criteria, n_groups = choice.heaps[-1], len(choice.ranks), len(choice.heaps) - 1
+def room_for(choice: Choice, n_attributes: int, longest: int) -> Room:
+    """Room for one event of a batch after the other, whose spaces are not in it yet."""
+    n, n_criteria, n_groups = int(choice.heaps[-1]), len(choice.ranks), len(choice.heaps) - 1
+    no_spaces: Ints = np.empty(0, np.int32)
     return Room(
         np.zeros(n), np.empty(n), np.empty(n, np.int32), np.empty(n, np.int32),
         np.zeros(n_groups, np.int64), np.empty(n_groups, np.int32),
         np.zeros((n_criteria >> 6) + 1, np.uint64), np.empty(n_criteria, np.int32),
         np.empty(longest + 1), np.ones(n_attributes), np.zeros(4, np.int64),
-        no_event(spaces, choice.n_dims),
+        Event(no_spaces, np.zeros(choice.n_dims, np.int64), np.zeros(choice.n_dims, np.int64)),
     )  # fmt: skip
 
 
@@ -126,8 +127,11 @@ def most(bound: float, factor: float) -> float:
 @bare
 def consider(
     clause: int, event: int, factor: float, owned: Owned, choice: Choice, asked: Asked, room: Room
-) -> None:
-    """Keep those owners of a clause that holds which are among the best so far."""
+) -> bool:
+    """Keep those owners of a clause that holds which are among the best so far.
+
+    Whether all were left for their bounds: no clause that stands behind it is of use then.
+    """
     sole = owned.sole[clause]
     begin, end = np.int64(0), np.int64(1)
     if sole < 0:
@@ -135,10 +139,12 @@ def consider(
     reached = -np.inf
     if choice.written and end - begin == 1 and len(owned.bounds):
         reached = owned.bounds[clause]
+    left = True
     for i in range(begin, end):
         owner = sole if sole >= 0 else owned.owners.items[i]
         criterion = owner if owner >= 0 else ~owner
-        _consider_one(criterion, reached, event, factor, choice, asked, room)
+        left &= _consider_one(criterion, sole >= 0, reached, event, factor, choice, asked, room)
+    return left
 
 
 @bare
@@ -151,7 +157,8 @@ def clause_may_enter(
     bound = most(owned.bounds[clause], factor)
     if len(asked.bars) and bound < asked.bars[event]:
         return False
-    return bool(room.n_kept[0] < len(room.scores) or bound >= room.scores[0])
+    n = len(room.scores)
+    return bool(room.n_kept[0] < n or bound >= room.scores[worst_of(0, n)])
 
 
 @bare
@@ -162,36 +169,45 @@ def bar_of(event: int, choice: Choice, asked: Asked, room: Room) -> float:
         if len(asked.bars):
             bar = asked.bars[event]
         if room.n_kept[0] == len(room.scores):
-            bar = max(bar, room.scores[0])
+            bar = max(bar, room.scores[worst_of(0, len(room.scores))])
     return bar
 
 
 @bare
 def _consider_one(
     criterion: int,
+    alone: bool,
     reached: float,
     event: int,
     factor: float,
     choice: Choice,
     asked: Asked,
     room: Room,
-) -> None:
-    """Keep a criterion that scores `reached` or more, if it is among the best so far."""
+) -> bool:
+    """Keep a criterion that scores `reached` or more, if it is among the best so far.
+
+    One with one clause is met but once; the groups of a criterion are told apart by who was seen.
+    Whether it was left for its bound.
+    """
     place, bit = criterion >> 6, _ONE << np.uint64(criterion & 63)
-    if room.seen[place] & bit or not _admitted(criterion, choice):
-        return
-    known = (
-        choice.bounds[criterion]
-        if len(choice.bounds)
-        else _counted(criterion, choice.programs, room.stack)
-    )
+    once = alone and len(choice.groups.starts) == 0
+    if (not once and room.seen[place] & bit) or not _admitted(criterion, choice):
+        return False
+    known = reached
+    if not (alone and reached > -np.inf):
+        known = (
+            choice.bounds[criterion]
+            if len(choice.bounds)
+            else _counted(criterion, choice.programs, room.stack)
+        )
     priority = choice.priorities[criterion] if len(choice.priorities) else 0.0
     if not _may_enter_any(criterion, priority, most(known, factor), event, choice, asked, room):
         room.counts[N_LEFT] += 1
-        return
-    room.seen[place] |= bit
-    room.scored[room.counts[N_SCORED]] = criterion
-    room.counts[N_SCORED] += 1
+        return True
+    if not once:
+        room.seen[place] |= bit
+        room.scored[room.counts[N_SCORED]] = criterion
+        room.counts[N_SCORED] += 1
     points = known
     known_by_now = choice.plain or reached >= known
     if factor >= 0 or not (known_by_now or (choice.static and _is_flat(criterion, choice))):
@@ -200,15 +216,16 @@ def _consider_one(
             room.event,
         )  # fmt: skip
     if np.isnan(points):  # its clauses are only necessary
-        return
+        return False
     if len(choice.groups.starts) == 0:
         if _may_enter(0, criterion, priority, points, event, choice, asked, room):
             _keep(0, criterion, priority, points, choice, room)
-        return
+        return False
     for i in range(choice.groups.starts[criterion], choice.groups.starts[criterion + 1]):
         group = choice.groups.items[i]
         if _may_enter(group, criterion, priority, points, event, choice, asked, room):
             _keep(group, criterion, priority, points, choice, room)
+    return False
 
 
 @bare
@@ -285,13 +302,16 @@ def _may_enter(
         bar = asked.bar_priorities[event]
         if priority < bar or (priority == bar and points < asked.bars[event]):
             return False
-    worst = choice.heaps[group]
-    if room.n_kept[group] < choice.heaps[group + 1] - worst:
+    first = choice.heaps[group]
+    n = choice.heaps[group + 1] - first
+    if room.n_kept[group] < n:
         return True
-    return better(  # type: ignore[no-any-return]
-        priority, points, choice.ranks[criterion],
-        room.priorities[worst], room.scores[worst], room.ranks[worst],
-    )  # fmt: skip
+    worst = worst_of(first, n)
+    if priority != room.priorities[worst]:
+        return bool(priority > room.priorities[worst])
+    if points != room.scores[worst]:
+        return bool(points > room.scores[worst])
+    return bool(choice.ranks[criterion] < room.ranks[worst])  # read where it decides: it is far
 
 
 @bare
@@ -310,13 +330,18 @@ def _keep(
 ) -> None:
     """Put a criterion into a heap, in the place of the worst where it is full."""
     rank, first, n = choice.ranks[criterion], choice.heaps[group], room.n_kept[group]
+    size = choice.heaps[group + 1] - first
     room.counts[N_CHANGES] += 1
-    if n == choice.heaps[group + 1] - first:
-        _sink(first, n, priority, points, rank, criterion, room)
-        return
     if n == 0:
         room.used[room.counts[N_USED]] = group
         room.counts[N_USED] += 1
+    if size <= _FEW:
+        _insert(first, min(n, size - 1), priority, points, rank, criterion, room)
+        room.n_kept[group] = min(n + 1, size)
+        return
+    if n == size:
+        _sink(first, n, priority, points, rank, criterion, room)
+        return
     at = n
     while at > 0:
         above = first + (at - 1) // 2
@@ -328,6 +353,26 @@ def _keep(
         at = (at - 1) // 2
     _put(first + at, priority, points, rank, criterion, room)
     room.n_kept[group] = n + 1
+
+
+@bare
+def _insert(
+    first: int, n: int, priority: float, points: float, rank: int, row: int, room: Room
+) -> None:
+    """Put one behind those of n that are better, and move the others; what is there goes."""
+    at = first + n
+    while at > first and better(
+        priority, points, rank, room.priorities[at - 1], room.scores[at - 1], room.ranks[at - 1]
+    ):
+        _move(at - 1, at, room)
+        at -= 1
+    _put(at, priority, points, rank, row, room)
+
+
+@bare
+def worst_of(first: int, n: int) -> int:
+    """Where the worst of n stands that are kept: a few are sorted, more are a heap."""
+    return first + n - 1 if n <= _FEW else first
 
 
 @bare
@@ -378,6 +423,13 @@ def leave_event(
             larger[:n] = scores[:n]
             scores = larger
         at, n_before = kept, n
+        if choice.heaps[group + 1] - first <= _FEW:
+            for place in range(kept):
+                rows[n + place], scores[n + place] = (
+                    room.rows[first + place],
+                    room.scores[first + place],
+                )
+            at = 0
         while at > 0:
             at -= 1
             row, points = room.rows[first], room.scores[first]
@@ -389,7 +441,7 @@ def leave_event(
         for place in range(n_before, n_before + kept):  # one of several groups is told once
             row, points = rows[place], scores[place]
             bit = _ONE << np.uint64(row & 63)
-            if room.seen[row >> 6] & bit:
+            if len(choice.groups.starts) == 0 or room.seen[row >> 6] & bit:
                 room.seen[row >> 6] &= ~bit
                 rows[n], scores[n] = row, points
                 n += 1
