@@ -184,13 +184,12 @@ def _measured(name: str, drawn: Drawn) -> dict[str, Any]:
         return found
     auto = Auto.build(drawn.table)
     few = events.some(0, min(len(events), 16 * len(first)))
+    rows = columns.slice(0, len(few))
     found["auto"] = {
         "one core, counted": _rate(lambda: auto.count(first), len(first), 1),
         "encoded to ids": _rate(lambda: auto.match(few, threads), len(few), 2),
-        "Arrow to spaces": _rate(lambda: _through(columns, encoder, len, threads), len(events), 2),
-        "Arrow to ids": _rate(
-            lambda: _through(columns.slice(0, len(few)), encoder, auto.match, threads), len(few), 1
-        ),
+        "Arrow to spaces": _rate(lambda: _through(rows, encoder, len, threads), len(few), 2),
+        "Arrow to ids": _rate(lambda: _through(rows, encoder, auto.match, threads), len(few), 1),
     }
     return found
 
