@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from remuda.engine.engine import Engine
     from remuda.errors import (
         CriterionNotFound,
+        DeviceError,
         DuplicateCriterion,
         ExpansionError,
         IndexExists,
@@ -39,7 +40,7 @@ _ROOMS = {
     "client.client": ("AsyncClient", "Client"),
     "engine.engine": ("Engine",),
     "errors": (
-        "CriterionNotFound", "DuplicateCriterion", "ExpansionError", "IndexExists",
+        "CriterionNotFound", "DeviceError", "DuplicateCriterion", "ExpansionError", "IndexExists",
         "IndexNotFound", "InvalidCriterion", "InvalidRegion", "NoMustangEquivalent",
         "NoSqlEquivalent", "ParseError", "RemudaError", "ServiceError", "StorageError",
     ),
@@ -63,6 +64,7 @@ __all__ = [
     "Client",
     "Criterion",
     "CriterionNotFound",
+    "DeviceError",
     "DuplicateCriterion",
     "Engine",
     "ExpansionError",
