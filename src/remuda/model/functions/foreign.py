@@ -134,11 +134,11 @@ def _cesql_trim(text: Any) -> str | None:
 
 
 def _cesql_left(text: Any, n: Any) -> str | None:
-    return text[:n] if _is_part(text, n) else None
+    return str(text[:n]) if _is_part(text, n) else None
 
 
 def _cesql_right(text: Any, n: Any) -> str | None:
-    return text[max(len(text) - n, 0) :] if _is_part(text, n) else None
+    return str(text[max(len(text) - n, 0) :]) if _is_part(text, n) else None
 
 
 def _is_part(text: Any, n: Any) -> bool:
@@ -155,7 +155,7 @@ def _cesql_substring(text: Any, position: Any, n: Any = None) -> str | None:
     if position == 0:
         return ""
     start = position - 1 if position > 0 else len(text) + position
-    return text[start : None if n is None else start + n]
+    return str(text[start : None if n is None else start + n])
 
 
 FUNCTIONS = table(
