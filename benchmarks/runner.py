@@ -6,7 +6,18 @@ import sys
 from collections.abc import Sequence
 
 from benchmarks import against as by_turns
-from benchmarks import auto, core, encoding, engine, language, mustang, onedim, ranking, spark
+from benchmarks import (
+    auto,
+    core,
+    encoding,
+    engine,
+    language,
+    mustang,
+    onedim,
+    others,
+    ranking,
+    spark,
+)
 from benchmarks.definitions import Experiment, chosen, experiments, generator, small
 from benchmarks.measure import Cost, WrongAnswer, measure, warm_up
 from benchmarks.report import keep, plot, show
@@ -21,6 +32,10 @@ _OTHERS = {
     "engine": ("Adds a second, alone and together, durable and not; opening.", engine.main),
     "spark": ("Ours beside the ways a user would write it on Spark.", spark.main),
     "encoding": ("What does it cost to turn events into numbers?", encoding.main),
+}
+_FOLDERS = {
+    "sigma": "Sigma's detection rules on events of Windows; a folder may follow.",
+    "adblock": "EasyList's filters on requests of browsers; a folder may follow.",
 }
 
 
@@ -37,9 +52,14 @@ def main(
             print(f"{experiment.group}/{experiment.name}: {experiment.question}")
         for name, (question, _) in _OTHERS.items():
             print(f"{name}: {question}")
+        for name, question in _FOLDERS.items():
+            print(f"{name}: {question}")
         return 0
     if against is not None:
         return max(by_turns.main(name, against, only) for name in names)
+    if names[0] in _FOLDERS:
+        others.main(*names[:2])
+        return 0
     failed = 0
     for name in names:
         if name in _OTHERS:

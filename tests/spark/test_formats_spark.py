@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from formats.suites import SUITES, cases_of
+from formats.suites import cases_of
 from remuda.cli import files
+from remuda.index.index import Index
 from remuda.language.criterion import Criterion
 from remuda.spark.criteria import read_criteria
+from remuda.spark.matching import match
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,15 +44,17 @@ def test_a_folder_of_rules_is_read_with_its_rejects(spark: SparkSession, tmp_pat
 
 
 @pytest.mark.outside
-def test_the_suite_of_eventbridge_is_the_same_on_spark(spark: SparkSession, tmp_path: Path) -> None:
-    assert SUITES.is_dir()
+def test_an_index_of_the_suite_of_eventbridge_finds_the_same_on_spark(
+    spark: SparkSession, tmp_path: Path
+) -> None:
     cases = [case for case in cases_of("eventbridge") if case.criteria]
-    lines = [one.document().decode() for case in cases for one in case.criteria]
-    (tmp_path / "criteria.jsonl").write_text("\n".join(lines))
-    found = read_criteria(spark, str(tmp_path / "criteria.jsonl"))
-    try:
-        again = {row["id"]: Criterion.from_json(row["json"]) for row in found.good.collect()}
-    finally:
-        found.release()
-    for case in cases:
-        assert again[case.name].holds(case.events[0]) is case.criteria[0].holds(case.events[0])
+    criteria = [one for case in cases for one in case.criteria]
+    Index.build(criteria).save(tmp_path / "index")
+    rows = [(case.name, json.dumps(case.events[0])) for case in cases]
+    events = spark.createDataFrame(rows, "name string, event string")
+    found = match(events, str(tmp_path / "index"), event="event").collect()
+    by_name = {case.name: case for case in cases}
+    assert len(found) == len(cases)
+    for row in found:
+        event = by_name[row["name"]].events[0]
+        assert set(row["matches"]) == {one.id for one in criteria if one.holds(event)}

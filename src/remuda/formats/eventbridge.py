@@ -410,8 +410,8 @@ def _is_null(part: Expression) -> Attribute | None:
 def _case(term: Case) -> Any:
     """What is not to be."""
     unwanted = term.branches[0][0]
-    parts = unwanted.parts if isinstance(unwanted, Or) else (unwanted,)
-    filters = []
+    parts: tuple[Any, ...] = unwanted.parts if isinstance(unwanted, Or) else (unwanted,)
+    filters: list[Any] = []
     for part in parts:
         filters += _filters_of(part.condition, folded=_subject(part.term)[1])
     named = [one for one in filters if isinstance(one, dict)]
