@@ -11,11 +11,13 @@ from benchmarks import (
     core,
     encoding,
     engine,
+    gpu,
     language,
     mustang,
     onedim,
     others,
     ranking,
+    shapes,
     spark,
 )
 from benchmarks.definitions import Experiment, chosen, experiments, generator, small
@@ -28,9 +30,11 @@ _OTHERS = {
     "language": ("How fast are criteria read, and plain evaluations made?", language.main),
     "mustang": ("How many events a second on Mustang's own benchmark?", mustang.main),
     "onedim": ("The PS-Tree beside the Interval-Tree and the Segment-Tree.", onedim.main),
-    "ranking": ("What do the k-index's upper bounds save?", ranking.main),
+    "ranking": ("What do the best N cost beside all matches?", ranking.main),
     "engine": ("Adds a second, alone and together, durable and not; opening.", engine.main),
+    "shapes": ("What does an event cost as criteria grow wide?", shapes.main),
     "spark": ("Ours beside the ways a user would write it on Spark.", spark.main),
+    "gpu": ("The matcher gpu on a device, beside auto on all cores.", gpu.main),
     "encoding": ("What does it cost to turn events into numbers?", encoding.main),
 }
 _FOLDERS = {

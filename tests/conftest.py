@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import uuid
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +12,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from strategies import ALL, SOAK
+
+# the matcher gpu runs in Numba's simulator, unless NUMBA_ENABLE_CUDASIM=0 says that there is a
+# device; Numba looks at it once
+os.environ.setdefault("NUMBA_ENABLE_CUDASIM", "1")
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -45,6 +52,45 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             return "spark" if "spark" in nodeid.split("::", 1)[0] else nodeid
 
     return OneWorkerForSpark(config, log)
+
+
+@pytest.fixture(autouse=True)
+def simulated(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Where the matcher gpu is simulated, a thread a thread, they take turns often."""
+    before = sys.getswitchinterval()
+    if "gpu" in request.node.nodeid or "Device" in request.node.nodeid:
+        sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.fixture(scope="session")
+def s3_server() -> Iterator[dict[str, str]]:
+    """A server that speaks S3's protocol on loopback; what the environment must say to reach it."""
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    yield {
+        "AWS_ENDPOINT_URL": f"http://{host}:{port}",
+        "AWS_ACCESS_KEY_ID": "remuda",
+        "AWS_SECRET_ACCESS_KEY": "remuda",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }
+    server.stop()
+
+
+@pytest.fixture
+def bucket(s3_server: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> str:
+    """The URI of an empty bucket."""
+    import s3fs
+
+    for name, value in s3_server.items():
+        monkeypatch.setenv(name, value)
+    name = f"test-{uuid.uuid4().hex[:12]}"
+    s3fs.S3FileSystem().mkdir(name)
+    return f"s3://{name}"
 
 
 @pytest.fixture(scope="session")

@@ -11,11 +11,13 @@ if TYPE_CHECKING:
     from remuda.engine.engine import Engine
     from remuda.errors import (
         CriterionNotFound,
+        DeviceError,
         DuplicateCriterion,
         ExpansionError,
         IndexExists,
         IndexNotFound,
         InvalidCriterion,
+        InvalidRegion,
         NoMustangEquivalent,
         NoSqlEquivalent,
         ParseError,
@@ -26,8 +28,10 @@ if TYPE_CHECKING:
     from remuda.index.index import Index, load
     from remuda.index.matches import Match, Matches
     from remuda.index.nearest import Near
+    from remuda.index.region_answers import Undecided
     from remuda.language.criterion import Criterion
     from remuda.language.python import attr, fn, when
+    from remuda.language.schemas import Finding, check
     from remuda.language.text import parse
     from remuda.model.explanations import Explanation
     from remuda.model.expressions import And, Expression, Not, Or, Predicate
@@ -36,16 +40,18 @@ _ROOMS = {
     "client.client": ("AsyncClient", "Client"),
     "engine.engine": ("Engine",),
     "errors": (
-        "CriterionNotFound", "DuplicateCriterion", "ExpansionError", "IndexExists",
-        "IndexNotFound", "InvalidCriterion", "NoMustangEquivalent", "NoSqlEquivalent",
-        "ParseError", "RemudaError", "ServiceError", "StorageError",
+        "CriterionNotFound", "DeviceError", "DuplicateCriterion", "ExpansionError", "IndexExists",
+        "IndexNotFound", "InvalidCriterion", "InvalidRegion", "NoMustangEquivalent",
+        "NoSqlEquivalent", "ParseError", "RemudaError", "ServiceError", "StorageError",
     ),
     "formats": ("formats",),
     "index.index": ("Index", "load"),
     "index.matches": ("Match", "Matches"),
     "index.nearest": ("Near",),
+    "index.region_answers": ("Undecided",),
     "language.criterion": ("Criterion",),
     "language.python": ("attr", "fn", "when"),
+    "language.schemas": ("Finding", "check"),
     "language.text": ("parse",),
     "model.explanations": ("Explanation",),
     "model.expressions": ("And", "Expression", "Not", "Or", "Predicate"),
@@ -58,15 +64,18 @@ __all__ = [
     "Client",
     "Criterion",
     "CriterionNotFound",
+    "DeviceError",
     "DuplicateCriterion",
     "Engine",
     "ExpansionError",
     "Explanation",
     "Expression",
+    "Finding",
     "Index",
     "IndexExists",
     "IndexNotFound",
     "InvalidCriterion",
+    "InvalidRegion",
     "Match",
     "Matches",
     "Near",
@@ -79,7 +88,9 @@ __all__ = [
     "RemudaError",
     "ServiceError",
     "StorageError",
+    "Undecided",
     "attr",
+    "check",
     "fn",
     "formats",
     "load",

@@ -115,6 +115,39 @@ def test_standard_input_of_another_format(tmp_path: Path) -> None:
     assert "a" in rm.load(tmp_path / "index")
 
 
+@pytest.mark.parametrize("how", [[], ["--matcher", "scan"]], ids=["the same", "another matcher"])
+def test_an_export_that_was_cut_short_replaces_nothing(
+    rules: Path, tmp_path: Path, how: list[str]
+) -> None:
+    home = tmp_path / "index"
+    build(rules, "-o", home)
+    cut = build("-", "-o", home, *how, stdin="\n")
+    assert cut.exit_code == 1
+    assert "the build would remove 3 of its 3 criteria" in cut.stderr
+    assert rm.load(home).version == "v000001"
+    half = build(write_lines(rules, RULES[:2]), "-o", home, *how)
+    assert (half.exit_code, len(rm.load(home))) == (0, 2)
+    meant = build("-", "-o", home, "--allow-shrink", *how, stdin="\n")
+    assert (meant.exit_code, len(rm.load(home))) == (0, 0)
+
+
+TABLES = {
+    "no expression": ("r.csv", "id,name\n1,Ada\n", "no column expression; there are id, name"),
+    "neither": ("r.tsv", "a\tb\n1\t2\n", "no column id and no column expression; there are a, b"),
+    "no format": ("r.html", "<p>", "the extension does not tell its format"),
+}
+
+
+@pytest.mark.parametrize("case", TABLES)
+def test_a_table_that_has_no_criteria_is_named(case: str, tmp_path: Path) -> None:
+    name, text, said = TABLES[case]
+    (tmp_path / name).write_text(text)
+    result = build(tmp_path / name, "-o", tmp_path / "index")
+    assert (result.exit_code, (tmp_path / "index").exists()) == (1, False)
+    assert f"{name}: " in result.stderr
+    assert said in result.stderr
+
+
 WRONG = {
     "no output": ["rules.jsonl"],
     "a matcher that is none": ["rules.jsonl", "-o", "x", "--matcher", "fastest"],
@@ -149,6 +182,6 @@ def test_a_directory_that_cannot_be_written(rules: Path, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("where", [["--local"], []], ids=["here", "on Spark"])
 def test_a_scheme_is_refused_before_anything_is_read(tmp_path: Path, where: list[str]) -> None:
-    found = run("build", tmp_path / "no-such-file", "-o", "s3://bucket/ads", *where)
+    found = run("build", tmp_path / "no-such-file", "-o", "nil://bucket/ads", *where)
     assert found.exit_code == 1
-    assert "s3: is not a file system" in found.stderr
+    assert "nil: is not a file system" in found.stderr

@@ -111,6 +111,29 @@ def test_top_is_ranked_and_weighted(saved: Path, events: Path) -> None:
     assert found[2]["matches"] == [{"id": "always", "score": 0.0}]
 
 
+def test_top_by_priority_of_groups_and_by_weights_of_each_event(tmp_path: Path) -> None:
+    rules = [
+        {"id": "a", "expression": "age > 1", "tags": "by:x", "priority": 1},
+        {"id": "b", "expression": "age > 1 AND age < 9", "tags": "by:x"},
+        {"id": "c", "expression": "age > 1", "tags": "by:y"},
+    ]
+    home = tmp_path / "index"
+    run("build", write_lines(tmp_path / "r.jsonl", rules), "-o", home, "--local")
+    visits = write_lines(tmp_path / "e.jsonl", [{"age": 5, "w": {"age": 3}}, {"age": 5}])
+
+    def best(*how: object) -> list[list[tuple[str, float]]]:
+        found = lines(run("top", home, visits, "--local", *how).stdout)
+        return [[(one["id"], one["score"]) for one in row["matches"]] for row in found]
+
+    assert best("-n", 1) == [[("b", 2.0)]] * 2
+    assert best("-n", 1, "--by", "priority") == [[("a", 1.0)]] * 2
+    assert best("-n", 1, "--per", "by") == [[("b", 2.0), ("c", 1.0)]] * 2
+    assert best("-n", 1, "--weights-column", "w") == [[("b", 6.0)], [("b", 2.0)]]
+    assert run("top", home, visits, "--local", "--by", "age").exit_code == 2
+    both = ("--weights-column", "w", "--weight", "age=3")
+    assert run("top", home, visits, "--local", *both).exit_code == 2
+
+
 def test_many_matches_come_in_portions_and_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,7 +157,7 @@ def test_empty_inputs(saved: Path, tmp_path: Path) -> None:
     (tmp_path / "head.csv").write_text("age,platform\n")
     pq.write_table(pa.table({"age": pa.array([], pa.int64())}), tmp_path / "none.parquet")
     for name in ("none.jsonl", "none.csv", "head.csv", "none.parquet"):
-        result = match(saved, tmp_path / name, "-o", tmp_path / "out.parquet")
+        result = match(saved, tmp_path / name, "-o", tmp_path / "out.parquet", "--overwrite")
         assert (result.exit_code, pq.read_table(tmp_path / "out.parquet").num_rows) == (0, 0)
         assert "0 events in" in result.stderr
 
@@ -180,7 +203,7 @@ def test_a_cell_of_another_type_far_down(saved: Path, tmp_path: Path, monkeypatc
 def test_a_second_run_replaces_the_first(saved: Path, events: Path, tmp_path: Path) -> None:
     target = tmp_path / "out.jsonl"
     match(saved, events, "-o", target)
-    match(saved, write_lines(events, EVENTS[:1]), "-o", target)
+    match(saved, write_lines(events, EVENTS[:1]), "-o", target, "--overwrite")
     assert len(lines(target.read_text())) == 1
 
 
@@ -188,7 +211,7 @@ def test_what_fails_leaves_what_was_there(saved: Path, tmp_path: Path) -> None:
     target, broken = tmp_path / "out.jsonl", tmp_path / "broken.parquet"
     target.write_text("old")
     broken.write_bytes(b"PAR1 no such thing")
-    result = match(saved, broken, "-o", target)
+    result = match(saved, broken, "-o", target, "--overwrite")
     assert (result.exit_code, target.read_text()) == (1, "old")
     assert "broken.parquet" in result.stderr
 
@@ -258,3 +281,46 @@ def test_without_spark_the_local_commands_work(saved: Path, events: Path) -> Non
     assert result.stderr == (
         "remuda: Spark is not installed: pip install 'remuda[spark]', or add --local\n"
     )
+
+
+OUTPUTS = {
+    "match": ["match", "{index}", "{events}", "-o", "{there}"],
+    "top": ["top", "{index}", "{events}", "-o", "{there}"],
+    "reach": ["reach", "{index}", "{events}", "-o", "{there}"],
+    "reach, plot": ["reach", "{index}", "{events}", "--plot", "{there}"],
+    "generate": ["generate", "ads", "{there}"],
+    "generate, events": ["generate", "ads", "{there}2", "--events", "{there}"],
+}
+
+
+@pytest.mark.parametrize("case", OUTPUTS)
+def test_what_is_there_is_replaced_only_when_asked(
+    case: str, saved: Path, events: Path, tmp_path: Path
+) -> None:
+    there = tmp_path / ("there.png" if "plot" in case else "there.jsonl")
+    there.write_text("mine")
+    words = [one.format(index=saved, events=events, there=there) for one in OUTPUTS[case]]
+    result = run(*words, "--local")
+    assert (result.exit_code, there.read_text()) == (1, "mine")
+    assert "it is there already; --overwrite replaces it" in result.stderr
+    sizes = ["--set", "n_subscriptions=3", "--set", "n_events=3"] if "generate" in case else []
+    result = run(*words, "--local", "--overwrite", *sizes)
+    assert result.exit_code == 0, result.output
+    assert there.read_bytes() != b"mine"
+
+
+@pytest.mark.parametrize("name", ["out.tsv", "out.xlsx"])
+def test_an_output_of_no_known_format_is_refused(
+    name: str, saved: Path, events: Path, tmp_path: Path
+) -> None:
+    result = match(saved, events, "-o", tmp_path / name)
+    assert (result.exit_code, (tmp_path / name).exists()) == (1, False)
+    assert "--format" in result.stderr
+
+
+def test_all_of_an_error_is_shown_when_asked(saved: Path, tmp_path: Path) -> None:
+    words = saved, tmp_path / "nowhere.jsonl"
+    short, long = match(*words), match(*words, "-v")
+    assert short.stderr.count("\n") == 1
+    assert "Traceback" in long.stderr
+    assert long.stderr.endswith(short.stderr)

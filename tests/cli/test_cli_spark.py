@@ -40,6 +40,16 @@ def test_builds_names_rejects_and_builds_again(tmp_path: Path) -> None:
     assert (result.exit_code, "1 removed, 2 kept" in result.stdout) == (0, True), result.output
 
 
+def test_an_export_that_was_cut_short_replaces_nothing(tmp_path: Path) -> None:
+    home, path = tmp_path / "index", tmp_path / "rules.jsonl"
+    run("build", write_lines(path, RULES), "-o", home)
+    cut = run("build", write_lines(path, RULES[:1]), "-o", home)
+    assert (cut.exit_code, "remove 2 of its 3 criteria" in cut.stderr) == (1, True), cut.output
+    assert rm.load(home).version == "v000001"
+    meant = run("build", path, "-o", home, "--allow-shrink")
+    assert (meant.exit_code, len(rm.load(home))) == (0, 1), meant.output
+
+
 def test_checks(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "rules.jsonl", [*RULES, {"id": "r", "expression": "a >"}])
     result = run("check", path)
@@ -75,6 +85,9 @@ def test_tables_in_and_out(output: str, saved: Path, tmp_path: Path) -> None:
         rows = pq.read_table(tmp_path / output).to_pylist()
         assert [row["matches"] for row in rows] == MATCHED[:2]
     again = run("match", saved, tmp_path / "e.csv", "-o", tmp_path / output, "--text", "age")
+    assert (again.exit_code, "--overwrite" in again.stderr) == (1, True)
+    replaced = "--overwrite", "--text", "age"
+    again = run("match", saved, tmp_path / "e.csv", "-o", tmp_path / output, *replaced)
     assert "3 events in, 1 rejected, 2 matches" in again.stderr
 
 
@@ -82,7 +95,7 @@ def test_a_directory_that_is_not_ours_stays(saved: Path, events: Path, tmp_path:
     home = tmp_path / "home"
     home.mkdir()
     (home / "letter").touch()
-    result = run("match", saved, events, "-o", home)
+    result = run("match", saved, events, "-o", home, "--overwrite")
     assert (result.exit_code, (home / "letter").exists()) == (1, True)
 
 
@@ -153,6 +166,11 @@ def test_generates(tmp_path: Path) -> None:
 
 
 FAILURES = {
+    "a scheme that Spark does not know": (["match", "{index}", "nil://bucket/e.jsonl"], 1),
+    "an output that cannot be written": (["match", "{index}", "{events}", "-o", "/proc/no/o"], 1),
+    "an extension that tells nothing": (["match", "{index}", "{tmp}/index.html"], 1),
+    "criteria of an unknown extension": (["build", "{tmp}/index.html", "-o", "{tmp}/x"], 1),
+    "a table without expressions": (["build", "{tmp}/names.csv", "-o", "{tmp}/x"], 1),
     "no events": (["match", "{index}", "{tmp}/nowhere.jsonl"], 1),
     "no index": (["match", "{tmp}/nowhere", "{events}"], 1),
     "a setting that is none": (["match", "{index}", "{events}", "--conf", "x"], 2),
@@ -167,12 +185,19 @@ FAILURES = {
 @pytest.mark.parametrize("case", FAILURES)
 def test_failures_are_one_line(case: str, saved: Path, events: Path, tmp_path: Path) -> None:
     arguments, code = FAILURES[case]
+    said = {
+        "a scheme that Spark does not know": 'No FileSystem for scheme "nil"',
+        "a table without expressions": "it has no column expression; there are id, name",
+    }
+    (tmp_path / "index.html").write_text("<p>\n")
+    (tmp_path / "names.csv").write_text("id,name\n1,Ada\n")
     words = [one.format(tmp=tmp_path, index=saved, events=events) for one in arguments]
     result = run(*words)
     assert result.exit_code == code, result.output
     if code == 1:
         assert result.stderr.count("\n") == 1, result.stderr
         assert result.stderr.startswith("remuda: ")
+        assert said.get(case, "") in result.stderr
 
 
 def test_the_demo_on_spark() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import remuda as rm
-from remuda.cli import building, outputs
+from remuda.cli import outputs
 from remuda.cli.files import read_criteria
 from remuda.errors import StorageError
 from remuda.index import directory, files
@@ -161,13 +161,8 @@ def test_new_directories_have_durable_names(index: rm.Index, tmp_path: Path, mon
 
 SCHEMES = ["s3://bucket/x", "gs://b/x", "abfss://c@a/x", "hdfs://n/x", "dbfs:/x", Path("s3://b/x")]
 DOORS = {
-    "save": lambda path: rm.Index.build(rules(1)).save(path),
-    "load": rm.load,
     "engine": rm.Engine,
     "reader": lambda path: rm.Engine(path, read_only=True),
-    "command line, index": lambda path: building._built(
-        building.Plan((), None, str(path), "auto", (), False, None, None), rules(1)
-    ),
     "command line, output": lambda path: outputs.write_lines(str(path), [1]),
     "command line, input": lambda path: list(read_criteria([str(path)])),
 }

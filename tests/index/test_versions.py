@@ -54,7 +54,7 @@ def test_pruning_keeps_what_is_needed(tmp_path: Path) -> None:
     index.save(tmp_path)
     assert prune(tmp_path, keep=2) == ["v000001", "v000002"]
     assert load(tmp_path, version="v000003").match({"a": 9}) == [f"c{i}" for i in range(5)]
-    assert prune(tmp_path) == ["v000003"]
+    assert prune(tmp_path, keep=1) == ["v000003"]
     assert len(list((tmp_path / "segments").iterdir())) == 1
     assert load(tmp_path).match({"a": 9}) == [f"c{i}" for i in range(6)]
 

@@ -163,7 +163,7 @@ def test_what_cannot_work_is_refused_before_the_stream_starts(spark, places):
     with pytest.raises(StorageError, match="there is no index here"):
         match_stream(events, index, out, checkpoint=checkpoint)
     publish(index, 5)
-    with pytest.raises(StorageError, match="s3: is not a file system"):
-        match_stream(events, index, "s3://bucket/out", checkpoint=checkpoint)
+    with pytest.raises(StorageError, match="nil: is not a file system"):
+        match_stream(events, index, "nil://bucket/out", checkpoint=checkpoint)
     with pytest.raises(Exception, match="nosuch"):
         match_stream(events, index, out, checkpoint=checkpoint, columns=["nosuch"])

@@ -107,6 +107,8 @@ PAIRS: dict[str, tuple[pa.DataType, Sequence[Any]]] = {
             ",",
             ",,",
             "100-200",
+            "0123456789abcdef" * 3 + "xyz",
+            "日本語é" * 9,
             "x\ny",
             "\ta\xa0",
         ),
@@ -575,6 +577,12 @@ LISTS = [
     *binary("get", "get({}, {})", "ll i2", "ld i2"),
 ]
 
+HASHES = [
+    *unary("hash xxhash64", "l d s b day ts ll ls ld ld8"),
+    *binary("hash", "hash({}, {})", "l s2", "d b2"),
+    *binary("xxhash64", "xxhash64({}, {})", "l s2", "d b2"),
+]
+
 FIELDS = (
     "year quarter month day dayofmonth dayofweek weekday dayofyear weekofyear hour minute second"
 )
@@ -827,6 +835,7 @@ def check(
         pytest.param(CHOICES, (), id="choices"),
         pytest.param(LISTS, (), id="lists"),
         pytest.param(DATES, (), id="dates"),
+        pytest.param(HASHES, (), id="hashes"),
     ],
 )
 def test_a_function_of_two_columns_gives_what_spark_gives(pairs, cases, differences):
@@ -847,7 +856,7 @@ def test_a_reading_or_cast_gives_what_spark_gives(singles, cases, differences):
 def test_every_function_is_refereed():
     named = {
         name
-        for cases in (ARITHMETIC, TEXT, CHOICES, LISTS, DATES, READ, CASTS)
+        for cases in (ARITHMETIC, TEXT, CHOICES, LISTS, HASHES, DATES, READ, CASTS)
         for name, *_ in cases
     }
     ours = {function.name for function in FUNCTIONS.values() if not function.clock}

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import functools
 import gc
+import inspect
 import os
 import sys
+import traceback
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -19,15 +21,21 @@ from remuda.cli.explaining import explain
 from remuda.cli.files import FileError
 from remuda.cli.generating import generate
 from remuda.cli.matching import match, top
+from remuda.cli.possible import possible
 from remuda.cli.proof import ratify, similar
 from remuda.cli.reaching import reach
 from remuda.cli.saved_index import prune, stats
+from remuda.cli.screen import verbosity
 from remuda.cli.serving import serve
 from remuda.cli.streaming import stream
 from remuda.cli.warming import warmup
 from remuda.errors import RemudaError
 
 _INTERRUPTED = 130  # as a shell says it
+
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Show the whole of an error, with its traces.")
+]
 
 app = typer.Typer(
     name="remuda",
@@ -41,17 +49,30 @@ app = typer.Typer(
 
 
 def _told(command: Callable[..., None]) -> Callable[..., None]:
-    """The command with its errors on one line: exit 1 for bad data, 130 when interrupted."""
+    """The command with its errors on one line: exit 1 for bad data, 130 when interrupted.
+
+    It gets one more option, which shows all that is behind such a line.
+    """
 
     @functools.wraps(command)
-    def run(*arguments: Any, **named: Any) -> None:
+    def run(*arguments: Any, verbose: bool, **named: Any) -> None:
+        verbosity.set(verbose)
         try:
             command(*arguments, **named)
         except (RemudaError, FileError) as error:
+            if verbose:
+                traceback.print_exception(error)
             _end(" ".join(str(error).split("\n", 1)[0].split()), 1)
         except KeyboardInterrupt:
             _end("interrupted; nothing is half-written", _INTERRUPTED)
 
+    signature = inspect.signature(command, eval_str=True)
+    verbose = inspect.Parameter(
+        "verbose", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Verbose
+    )
+    run.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*signature.parameters.values(), verbose]
+    )
     return run
 
 
@@ -61,8 +82,8 @@ def _end(message: str, code: int) -> None:
 
 
 for _command in (
-    build, match, top, reach, stream, explain, check, ratify, similar, stats, prune, generate,
-    serve, demo, bench, warmup,
+    build, match, top, reach, stream, explain, possible, check, ratify, similar, stats, prune,
+    generate, serve, demo, bench, warmup,
 ):  # fmt: skip
     app.command()(_told(_command))
 

@@ -13,7 +13,7 @@ from remuda.cli.files import read_criteria
 from remuda.cli.rejects import Sieve, keep_rejects, show_rejects
 from remuda.cli.screen import Figures, counted, warn, working
 from remuda.cli.spark_session import need_spark
-from remuda.index import files
+from remuda.index.stores import store_of
 
 if TYPE_CHECKING:
     from remuda.index.index import Index
@@ -32,6 +32,7 @@ class Plan:
     strict: bool
     rejects: str | None
     shards: int | None
+    allow_shrink: bool
 
 
 def build(
@@ -48,6 +49,10 @@ def build(
     scalars: options.Scalars = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Build nothing where a row is rejected.")
+    ] = False,
+    allow_shrink: Annotated[
+        bool,
+        typer.Option("--allow-shrink", help="Build though most criteria of the index go."),
     ] = False,
     rejects: options.Rejects = None,
     input_format: options.InputFormat = None,
@@ -66,10 +71,11 @@ def build(
     """
     options.check_matcher(matcher)
     input_format = options.rule_format(format, input_format)
-    files.local(index)  # refused now, and not when all criteria were read
+    store_of(index)  # refused now, and not when all criteria were read
     plan = Plan(
-        criteria, input_format, index, matcher, tuple(scalars or ()), strict, rejects, shards
-    )
+        criteria, input_format, index, matcher, tuple(scalars or ()), strict, rejects, shards,
+        allow_shrink,
+    )  # fmt: skip
     if local:
         if shards is not None:
             raise typer.BadParameter("--shards is for Spark: leave --local out")
@@ -104,10 +110,14 @@ def _in_process(plan: Plan) -> Figures:
 def _built(plan: Plan, criteria: Sequence[Criterion]) -> str:
     """Publish a version with these criteria; what became of them."""
     from remuda.index.index import Index, load
+    from remuda.index.storage import check_shrinking
     from remuda.model.attributes import Attribute
 
-    if (files.local(plan.index) / "CURRENT").exists():
+    if store_of(plan.index).exists():
         index = load(plan.index)
+        if not plan.allow_shrink:
+            n_removed = len(set(index.ids()) - {one.id for one in criteria})
+            check_shrinking(plan.index, n_removed, len(index))
         same = frozenset(map(Attribute.parse, plan.scalars)) == index.scalars
         if same and index.matcher == plan.matcher:
             return _changed(plan.index, index, criteria)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from remuda.language.criterion import Criterion
 
 STDIN = "-"
-_KINDS = {".csv": "csv", ".tsv": "tsv", ".parquet": "parquet"}
+FORMATS = ("jsonl", "csv", "tsv", "parquet")
 _COMPRESSED = (".gz", ".bz2", ".zst", ".lz4")
 
 
@@ -39,13 +39,18 @@ class Reject:
     reason: str
 
 
-def read_criteria(paths: Iterable[str], format: str | None = None) -> Iterator[Criterion | Reject]:
-    """Every row of the files, as a criterion or as a reject with its reason; in order."""
+def read_criteria(
+    paths: Iterable[str], format: str | None = None, schema: Any = None
+) -> Iterator[Criterion | Reject]:
+    """Every row of the files, as a criterion or as a reject with its reason; in order.
+
+    With a schema of events, what none of them can satisfy is rejected as well.
+    """
     from remuda.errors import InvalidCriterion
 
     taken: dict[str, tuple[str, int]] = {}
     for path in paths:
-        for file, row, criterion in _criteria(path, format):
+        for file, row, criterion in _criteria(path, format, schema):
             if isinstance(criterion, InvalidCriterion):
                 yield Reject(file, row, criterion.criterion, criterion.place, criterion.reason)
                 continue
@@ -59,7 +64,7 @@ def read_criteria(paths: Iterable[str], format: str | None = None) -> Iterator[C
 
 
 def _criteria(
-    path: str, format: str | None
+    path: str, format: str | None, schema: Any
 ) -> Iterator[tuple[str, int, Criterion | InvalidCriterion]]:
     """Every criterion of the files, or what is wrong with it, with its file and its number."""
     from remuda.errors import InvalidCriterion
@@ -71,7 +76,7 @@ def _criteria(
         return
     for file, row, source in _rows(path, format):
         try:
-            yield file, row, criterion_of(source)
+            yield file, row, criterion_of(source, schema)
         except InvalidCriterion as error:
             yield file, row, error
 
@@ -88,10 +93,14 @@ def _rules(path: str, format: Format) -> Iterator[tuple[str, int, Criterion | In
 
 def kind_of(path: str, format: str | None = None) -> str:
     """What a file is: what it is said to be, or what its name says."""
-    name = Path(path)
-    while name.suffix in _COMPRESSED:
-        name = name.with_suffix("")
-    return format or _KINDS.get(name.suffix.lower(), "jsonl")
+    from remuda.language.rows import format_of
+
+    kind = format or format_of(path)
+    if kind not in FORMATS:
+        known = ", ".join(FORMATS)
+        reason = f"the extension does not tell its format ({known})"
+        raise FileError(f"{path}: {reason}; --input-format or --format does")
+    return kind
 
 
 def members(path: str) -> list[str]:
@@ -171,12 +180,13 @@ def parquet_batches(path: str, size: int) -> tuple[Any, Iterator[Any]]:
 
 def _rows(path: str, format: str | None) -> Iterator[tuple[str, int, Any]]:
     """The rows of a file with its name and their numbers; JSON as bytes, tables as mappings."""
-    from remuda.language.rows import SEPARATORS, csv_rows
+    from remuda.language.rows import SEPARATORS, csv_rows, missing_columns
 
     for file in members(path):
         kind = kind_of(file, format)
         if kind == "parquet":
-            _, batches = parquet_batches(file, 1 << 14)
+            schema, batches = parquet_batches(file, 1 << 14)
+            _check_columns(file, missing_columns(schema.names))
             rows = (row for one in batches for row in one.to_pylist(maps_as_pydicts="lossy"))
             yield from ((file, number, row) for number, row in enumerate(rows, start=1))
             continue
@@ -186,4 +196,10 @@ def _rows(path: str, format: str | None) -> Iterator[tuple[str, int, Any]]:
             else:
                 text = io.TextIOWrapper(data, encoding="utf-8", newline="")
                 table = csv_rows(text, SEPARATORS[kind])
+                _check_columns(file, missing_columns(table.fieldnames))
                 yield from ((file, number, row) for number, row in enumerate(table, start=1))
+
+
+def _check_columns(file: str, wrong: str | None) -> None:
+    if wrong is not None:
+        raise FileError(f"{file}: {wrong}")

@@ -34,6 +34,7 @@ def generate(
     text: Annotated[
         bool, typer.Option("--text", help="Expressions as text, not JSON; with --local.")
     ] = False,
+    overwrite: options.Overwrite = False,
     local: options.Local = False,
     master: options.Master = "local[*]",
     conf: options.Conf = None,
@@ -52,8 +53,11 @@ def generate(
         raise typer.BadParameter(f"there is no {kind!r}; there are {', '.join(sorted(generators))}")
     generator = generators[kind]
     values = _values(generator, parameters or ())
+    for path in (criteria, events):
+        if path is not None:
+            options.check_replaced(path, overwrite=overwrite)
     if not local:
-        _on_spark(kind, generator, values, criteria, events, text, master, conf)
+        _on_spark(kind, generator, values, criteria, events, text, overwrite, master, conf)
         return
     drawn = generator(**values).draw()
     expressions = drawn.expressions if kind == "nested" else drawn.expressions()
@@ -73,6 +77,7 @@ def _on_spark(
     criteria: str,
     events: str | None,
     text: bool,
+    overwrite: bool,
     master: str,
     conf: Sequence[str] | None,
 ) -> None:
@@ -89,7 +94,8 @@ def _on_spark(
         for name in names
         if name in defaults
     }
-    spark_jobs.generate(kind, criteria, events, {**sizes, **values}, master, conf)
+    drawn = kind, criteria, events, {**sizes, **values}
+    spark_jobs.generate(*drawn, overwrite, master, conf)
 
 
 def _document(criterion: Criterion, text: bool) -> Any:

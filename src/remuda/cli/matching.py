@@ -33,9 +33,10 @@ class Job:
     input_format: str | None
     format: str | None
     text: Sequence[str]
+    overwrite: bool
 
     def run(self, local: bool, master: str, conf: Sequence[str] | None) -> None:
-        options.check_format(self.format)
+        options.check_output(self.output, self.format, overwrite=self.overwrite)
         options.check_input_format(self.input_format)
         options.check_threads()
         if local:
@@ -54,6 +55,7 @@ def match(
     index: options.IndexPath,
     events: options.Events,
     output: options.Output = "-",
+    overwrite: options.Overwrite = False,
     explode: Explode = False,
     tags: options.Tags = None,
     now: options.Now = None,
@@ -72,7 +74,7 @@ def match(
     not an object. In CSV a list is JSON in its cell.
     """
     question = _question(now, tags)
-    files = events, output, input_format, format, tuple(text or ())
+    files = events, output, input_format, format, tuple(text or ()), overwrite
     Job(index, version, question, explode, *files).run(local, master, conf)
 
 
@@ -84,7 +86,17 @@ def top(
         list[str] | None,
         typer.Option("--weight", help="An attribute's weight, as attribute=weight; repeat."),
     ] = None,
+    weights_column: Annotated[
+        str | None,
+        typer.Option(help="The column with the weights of each event, as maps or structs."),
+    ] = None,
+    by: Annotated[str, typer.Option(help="What comes first: score, or priority.")] = "score",
+    per: Annotated[
+        str | None,
+        typer.Option(help="The best of each group; with advertiser, of each tag advertiser:…"),
+    ] = None,
     output: options.Output = "-",
+    overwrite: options.Overwrite = False,
     explode: Explode = False,
     tags: options.Tags = None,
     now: options.Now = None,
@@ -96,12 +108,17 @@ def top(
     master: options.Master = "local[*]",
     conf: options.Conf = None,
 ) -> None:
-    """Find the best criteria of each event by score, with their scores.
+    """Find the best criteria of each event by score or priority, with their scores.
 
     What comes out is as with match, and each of the matches is an object with id and score.
     """
-    question = _question(now, tags, n, options.numbers(weights, "--weight"))
-    files = events, output, input_format, format, tuple(text or ())
+    if weights_column and weights:
+        raise typer.BadParameter("weights are those of --weight or of --weights-column, not both")
+    if by not in ("score", "priority"):
+        raise typer.BadParameter(f"--by: the best are by score or by priority, not by {by!r}")
+    given = weights_column or options.numbers(weights, "--weight")
+    question = _question(now, tags, n, given, by, per)
+    files = events, output, input_format, format, tuple(text or ()), overwrite
     Job(index, version, question, explode, *files).run(local, master, conf)
 
 
@@ -109,11 +126,13 @@ def _question(
     now: str | None,
     tags: Sequence[str] | None,
     n: int | None = None,
-    weights: Mapping[str, float] | None = None,
+    weights: Mapping[str, float] | str | None = None,
+    by: Any = "score",
+    per: str | None = None,
 ) -> Question:
     from remuda.index.question import Question
 
-    return Question.of(options.moment(now), tags or None, n, weights)
+    return Question.of(options.moment(now), tags or None, n, weights, by, per)
 
 
 def _in_process(job: Job) -> Figures:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-FORMATS = ("jsonl", "csv", "parquet")
+FORMATS = ("jsonl", "csv", "parquet")  # that are written
 
 IndexPath = Annotated[str, typer.Argument(metavar="INDEX", help="The directory of a saved index.")]
 Events = Annotated[
@@ -25,6 +25,7 @@ Output = Annotated[
     str,
     typer.Option("--output", "-o", help="Where it goes; its suffix is its format. - is stdout."),
 ]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an output that is there.")]
 Format = Annotated[
     str | None, typer.Option("--format", help=f"Format of the output: {', '.join(FORMATS)}.")
 ]
@@ -72,7 +73,7 @@ Rejects = Annotated[
 
 def moment(text: str | None) -> datetime | int | None:
     """The moment that `--now` names."""
-    from remuda.language.moments import read_timestamp
+    from remuda.model.readings import read_timestamp
 
     if text is None or text.lstrip("-").isdecimal():
         return None if text is None else int(text)
@@ -125,6 +126,27 @@ def check_format(name: str | None) -> None:
         raise typer.BadParameter(f"there is no format {name!r}; there are {', '.join(FORMATS)}")
 
 
+def check_output(path: str | None, format: str | None, *, overwrite: bool) -> None:
+    """Refuse an output that would be in no known format, or in the place of another."""
+    from remuda.cli.files import FileError, kind_of
+
+    check_format(format)
+    if path is None or path == "-":
+        return
+    if kind_of(path, format) not in FORMATS:
+        raise FileError(f"{path}: only {', '.join(FORMATS)} are written; --format names one")
+    check_replaced(path, overwrite=overwrite)
+
+
+def check_replaced(path: str, *, overwrite: bool) -> None:
+    """Refuse what would take the place of a file or directory that is there."""
+    from remuda.cli.files import FileError
+    from remuda.index.files import is_local, local
+
+    if not overwrite and is_local(path) and local(path).exists():
+        raise FileError(f"{path}: it is there already; --overwrite replaces it")
+
+
 def rule_format(name: str | None, input_format: str | None) -> str | None:
     """What files of criteria are: rules of another system, or one of our own formats."""
     from remuda.formats import FORMATS
@@ -141,6 +163,7 @@ def rule_format(name: str | None, input_format: str | None) -> str | None:
 
 def check_input_format(name: str | None) -> None:
     """Refuse a format that is not read."""
-    known = (*FORMATS, "tsv")
-    if name is not None and name not in known:
-        raise typer.BadParameter(f"there is no format {name!r}; there are {', '.join(known)}")
+    from remuda.cli.files import FORMATS as KNOWN
+
+    if name is not None and name not in KNOWN:
+        raise typer.BadParameter(f"there is no format {name!r}; there are {', '.join(KNOWN)}")

@@ -22,6 +22,7 @@ def reach(
         str | None,
         typer.Option("--output", "-o", help="A file with all criteria; - is stdout."),
     ] = None,
+    overwrite: options.Overwrite = False,
     n: Annotated[int, typer.Option("-n", min=1, help="How many are shown.")] = _WIDEST,
     plot: Annotated[
         Path | None, typer.Option("--plot", help="Draw them into this picture (PNG, SVG, PDF).")
@@ -44,7 +45,7 @@ def reach(
     conf: options.Conf = None,
 ) -> None:
     """Count the events that each criterion holds for; show those that reach furthest."""
-    options.check_format(format)
+    options.check_output(output, format, overwrite=overwrite)
     options.check_input_format(input_format)
     options.check_threads()
     if approximate and user is None:
@@ -52,6 +53,7 @@ def reach(
     how: dict[str, Any] = {"tags": frozenset(tags) if tags else None, "now": options.moment(now)}
     if plot is not None:
         _need_plots()
+        options.check_replaced(str(plot), overwrite=overwrite)
     if local:
         if user is not None:
             raise typer.BadParameter("--user is for Spark: leave --local out")

@@ -9,7 +9,7 @@ import typer
 
 from remuda.cli import options
 from remuda.cli.screen import show_table, working
-from remuda.index.files import local
+from remuda.index.stores import VERSIONS, store_of
 
 
 def stats(
@@ -22,9 +22,9 @@ def stats(
     from remuda.index.storage import read_version
 
     opened = load(index, version=version)
-    home = local(index)
+    home = store_of(index)
     told = read_version(home, opened.version)
-    kept = [one.name for one in (home / "versions").iterdir() if not one.name.startswith(".")]
+    kept = [name for name in home.names(VERSIONS) if not name.startswith(".")]
     found = {
         "version": opened.version,
         "versions kept": len(kept),
@@ -57,13 +57,13 @@ def stats(
 
 def prune(
     index: options.IndexPath,
-    keep: Annotated[int, typer.Option(min=1, help="How many versions stay, the newest.")] = 1,
+    keep: Annotated[int, typer.Option(min=1, help="How many versions stay, the newest.")] = 3,
 ) -> None:
     """Remove old versions of an index, and what only they need."""
     from remuda.index.storage import current_version
     from remuda.index.storage import prune as pruned
 
-    home = local(index)
+    home = store_of(index)
     current_version(home)  # says so where there is no index
     with working(f"pruning {index}"):
         gone = pruned(home, keep)

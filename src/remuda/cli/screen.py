@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -15,6 +16,7 @@ from rich.table import Table
 
 T = TypeVar("T", bound=Sized)
 
+verbosity: ContextVar[bool] = ContextVar("verbosity", default=False)  # of errors, by -v
 SHOWN = 20  # rejects and other rows that are shown of many
 
 

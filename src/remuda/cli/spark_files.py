@@ -125,12 +125,19 @@ def written(found: DataFrame, job: Job) -> None:
     kind = kind_of(job.output, job.format)
     frame = exploded(found) if job.explode else found
     with placed(job.output) as path:
+        how = mode(job.overwrite)
         if kind == "parquet":
-            _renamed(frame).write.parquet(path)
+            _renamed(frame).write.mode(how).parquet(path)
         elif kind == "csv":
-            _in_cells(_renamed(frame)).write.csv(path, header=True, emptyValue="", escape='"')
+            cells = _in_cells(_renamed(frame)).write.mode(how)
+            cells.csv(path, header=True, emptyValue="", escape='"')
         else:
-            frame.select(_line(frame)).write.text(path)
+            frame.select(_line(frame)).write.mode(how).text(path)
+
+
+def mode(overwrite: bool) -> str:
+    """What Spark does where there is an output already."""
+    return "overwrite" if overwrite else "errorifexists"
 
 
 def printed(found: DataFrame, job: Job) -> None:
@@ -195,6 +202,7 @@ def placed(path: str) -> Iterator[str]:
         yield str(unfinished)
         if target.is_dir():
             shutil.rmtree(target)
+        target.unlink(missing_ok=True)
         place(unfinished, target)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)

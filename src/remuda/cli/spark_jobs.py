@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from remuda.cli.files import Reject
 from remuda.cli.rejects import keep_rejects, show_rejects
 from remuda.cli.screen import SHOWN, Figures, warn
-from remuda.cli.spark_files import frame_of, placed, printed, seen_by, stream_of, written
+from remuda.cli.spark_files import frame_of, mode, placed, printed, seen_by, stream_of, written
 from remuda.cli.spark_session import started, waiting
 
 if TYPE_CHECKING:
@@ -21,12 +21,17 @@ Conf = Sequence[str] | None
 
 
 def check(
-    files: Sequence[str], format: str | None, kept: str | None, master: str, conf: Conf
+    files: Sequence[str],
+    format: str | None,
+    kept: str | None,
+    master: str,
+    conf: Conf,
+    schema: Any = None,
 ) -> Figures:
     """Validate criteria on the executors."""
     with (
         started(master, conf) as spark,
-        _validated(spark, files, format, Figures("criteria"), kept) as (_, figures),
+        _validated(spark, files, format, Figures("criteria"), kept, schema) as (_, figures),
     ):
         return figures
 
@@ -47,20 +52,28 @@ def build(plan: Plan, master: str, conf: Conf) -> Figures:
             return figures
         how: dict[str, Any] = {"matcher": plan.matcher, "scalars": plan.scalars}
         with waiting(spark, f"building {plan.index}"):
-            built = build_index(criteria, plan.index, shards=plan.shards, **how)
+            built = build_index(
+                criteria, plan.index, shards=plan.shards, allow_shrink=plan.allow_shrink, **how
+            )
         print(f"{plan.index}, {built}")
         return figures
 
 
 @contextmanager
 def _validated(
-    spark: Any, files: Sequence[str], format: str | None, figures: Figures, kept: str | None
+    spark: Any,
+    files: Sequence[str],
+    format: str | None,
+    figures: Figures,
+    kept: str | None,
+    schema: Any = None,
 ) -> Iterator[tuple[Any, Figures]]:
     """The criteria of files, with what is wrong counted, shown and kept."""
     from remuda.spark.criteria import read_criteria
 
     with waiting(spark, "reading criteria"):
-        criteria = read_criteria(spark, list(files), "json" if format == "jsonl" else format)
+        named = "json" if format == "jsonl" else format
+        criteria = read_criteria(spark, list(files), named, schema=schema)
     try:
         counts = criteria.summary()
         figures.rows, figures.rejects = counts.rows, counts.bad
@@ -172,6 +185,7 @@ def generate(
     criteria: str,
     events: str | None,
     parameters: dict[str, Any],
+    overwrite: bool,
     master: str,
     conf: Conf,
 ) -> None:
@@ -181,9 +195,10 @@ def generate(
     with started(master, conf) as spark, waiting(spark, "drawing"):
         tables = drawn(spark, kind, **parameters)
         with placed(criteria) as path:
-            tables.criteria.select("json").write.text(path)
+            tables.criteria.select("json").write.mode(mode(overwrite)).text(path)
         print(f"{criteria}: {parameters['criteria']:,} criteria")
         if events is not None:
             with placed(events) as path:
-                tables.events.selectExpr("to_json(event)").write.text(path)
+                drawn_events = tables.events.selectExpr("to_json(event)")
+                drawn_events.write.mode(mode(overwrite)).text(path)
             print(f"{events}: {parameters['events']:,} events")

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from remuda.cli.files import STDIN, FileError
 from remuda.cli.options import pairs
-from remuda.cli.screen import working
+from remuda.cli.screen import verbosity, working
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _PATIENCE = 10.0  # seconds that an interrupt waits for jobs to end
 _PAUSE = 0.5  # seconds between two looks at how far Spark is
 _RAISED = re.compile(r"^([\w.]+): (.*)$")
+_THROWN = re.compile(r"^(?:Caused by)?: ([\w.$]+)(?:: (.*))?$")
 
 
 def need_spark(*inputs: str) -> None:
@@ -50,13 +51,21 @@ def started(master: str, conf: Sequence[str] | None) -> Iterator[SparkSession]:
     try:
         with working("starting Spark"):
             spark = session(master, **settings)
+            _hush(spark)
         with _calm_when_interrupted(spark):
             yield spark
     except (PySparkException, Py4JError) as error:
-        raise FileError(one_line(str(error))) from None
+        raise FileError(one_line(str(error))) from error
     finally:
         if spark is not None and running is None:
             spark.stop()
+
+
+def _hush(spark: SparkSession) -> None:
+    """Keep the traces that Spark logs of what fails for -v: the command says it in one line."""
+    if not verbosity.get():
+        with suppress(Exception):  # Spark Connect logs elsewhere
+            spark.sparkContext.setLogLevel("OFF")
 
 
 @contextmanager
@@ -119,12 +128,14 @@ def _watch(spark: Any, told: Callable[[str], None], done: threading.Event) -> No
 
 
 def one_line(text: str) -> str:
-    """What an error of Spark's says: of a worker's traceback, the last line."""
-    lines = [
-        line for line in text.split("JVM stacktrace", maxsplit=1)[0].splitlines() if line.strip()
-    ]
+    """What an error of Spark's says: of a worker's traceback the last line, of Java's the cause."""
+    told, _, thrown = text.partition("JVM stacktrace:")
+    lines = [line for line in told.splitlines() if line.strip()]
     if "Traceback (most recent call last):" in text:
         raised = [found for line in lines if (found := _RAISED.match(line))]
         if raised:
             return f"{raised[-1][2]}" if "remuda.errors" in raised[-1][1] else raised[-1][0]
+    causes = [found for line in (thrown or text).splitlines() if (found := _THROWN.match(line))]
+    if causes and (not lines or not lines[0].startswith("[")):  # Spark's own errors say enough
+        return causes[-1][2] or causes[-1][1]
     return lines[0].strip() if lines else "Spark failed and does not say why"

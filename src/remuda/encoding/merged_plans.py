@@ -15,7 +15,8 @@ import numpy as np
 
 from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of, take_rows
 from remuda.encoding.narrowing import places_of, remaining
-from remuda.encoding.plan import Plan, Programs, marked
+from remuda.encoding.plan import Plan, marked
+from remuda.encoding.programs import Programs
 from remuda.encoding.table import ClauseTable, CnfTable, Predicates
 from remuda.encoding.uniting import Shared, share
 from remuda.encoding.vocabulary import Vocabulary
@@ -50,7 +51,7 @@ def merge(
         frozen(left.checked),
         _programs(left.programs, of_leaves, values, words),
     )
-    return made, words
+    return made.bounded(), words
 
 
 class _Merged(NamedTuple):

@@ -114,7 +114,7 @@ class Store:
             for slot in saved:
                 path = self.home.index(slot.number)
                 if path.is_dir():  # else it was dropped meanwhile
-                    storage.prune(path)
+                    storage.prune(path, keep=1)
         except OSError as error:
             _logger.warning("something that is no longer needed could not be removed: %s", error)
 

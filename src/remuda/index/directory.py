@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 import pyarrow as pa
 
@@ -16,8 +16,29 @@ from remuda.errors import StorageError
 from remuda.index.files import filling, flush, storage_error
 
 FORMAT = 3
-_MANIFEST = "manifest.json"
-_MANIFEST_CHECK = "manifest.json.crc"
+MANIFEST = "manifest.json"
+MANIFEST_CHECK = "manifest.json.crc"
+
+
+class Manifest(NamedTuple):
+    """What a directory says about itself, and the checksum of that."""
+
+    facts: dict[str, Any]
+    checksum: int
+
+    @classmethod
+    def of(cls, body: bytes, check: bytes, name: str) -> Manifest:
+        """The manifest, once its checksum is seen to be right."""
+        checksum = zlib.crc32(body)
+        if json.loads(check) != {"crc32": checksum}:
+            raise StorageError(name, "it is damaged: its checksum is wrong")
+        return cls(json.loads(body), checksum)
+
+    @classmethod
+    def read(cls, directory: Path) -> Manifest:
+        with named(directory / MANIFEST):
+            content = (directory / MANIFEST).read_bytes(), (directory / MANIFEST_CHECK).read_bytes()
+            return cls.of(*content, str(directory / MANIFEST))
 
 
 class Writing:
@@ -27,6 +48,7 @@ class Writing:
         self._home, self._target = home, target
         self._files: dict[str, dict[str, int]] = {}
         self.facts: dict[str, Any] = {}
+        self.manifest_checksum: int | None = None  # when it is written
 
     def write(self, name: str, blocks: Iterable[bytes]) -> None:
         """One file, with its size and checksum noted."""
@@ -46,8 +68,9 @@ class Writing:
         """Say what is there; the last file."""
         content = {"format": FORMAT, **self.facts, "files": dict(self._files)}
         body = json.dumps(content, indent=1).encode()
-        self.write(_MANIFEST, [body])
-        self.write(_MANIFEST_CHECK, [json.dumps({"crc32": zlib.crc32(body)}).encode()])
+        self.manifest_checksum = zlib.crc32(body)
+        self.write(MANIFEST, [body])
+        self.write(MANIFEST_CHECK, [json.dumps({"crc32": self.manifest_checksum}).encode()])
 
 
 @contextmanager
@@ -70,11 +93,8 @@ class Reading:
 
     def __init__(self, path: Path, *, verify: bool = True) -> None:
         self.path, self._verify = path, verify
-        with named(path / _MANIFEST):
-            body = (path / _MANIFEST).read_bytes()
-            if json.loads((path / _MANIFEST_CHECK).read_bytes()) != {"crc32": zlib.crc32(body)}:
-                raise StorageError(str(path / _MANIFEST), "it is damaged: its checksum is wrong")
-            self.facts: dict[str, Any] = json.loads(body)
+        with named(path / MANIFEST):
+            self.facts = Manifest.read(path).facts
             self.format = int(self.facts["format"])
         if self.format > FORMAT:
             reason = f"it has format {self.format} and this remuda reads up to {FORMAT}"

@@ -25,11 +25,19 @@ def local(path: str | PathLike[str]) -> Path:
     Looked at before anything makes a `Path` of it: that writes `s3://bucket` as `s3:/bucket`.
     """
     text = os.fspath(path)
-    scheme, served = _SCHEME.match(text), _FILE.fullmatch(text)
-    if scheme is None or served is not None:
+    if is_local(text):
+        served = _FILE.fullmatch(text)
         return Path(text if served is None else served[1])
+    scheme = _SCHEME.match(text)
+    assert scheme is not None
     reason = f"{scheme[1]}: is not a file system of this machine; name a directory or a mount"
     raise StorageError(text, reason)
+
+
+def is_local(path: str | PathLike[str]) -> bool:
+    """Whether the path is of this machine: without a scheme, or with `file:`."""
+    text = os.fspath(path)
+    return _SCHEME.match(text) is None or _FILE.fullmatch(text) is not None
 
 
 def aside(target: Path) -> Path:
@@ -105,16 +113,25 @@ def write_checked(path: Path, body: bytes) -> None:
     """A small file with its checksum in the first line, at once or not at all."""
     try:
         with writing(path) as file:
-            file.write(_checksum(body) + b"\n" + body)
+            file.write(with_checksum(body))
     except OSError as error:
         raise storage_error(path, error) from None
 
 
 def read_checked(path: Path) -> bytes:
     """The body of such a file."""
-    checksum, _, body = path.read_bytes().partition(b"\n")
+    return checked(path.read_bytes(), str(path))
+
+
+def with_checksum(body: bytes) -> bytes:
+    return _checksum(body) + b"\n" + body
+
+
+def checked(content: bytes, name: str) -> bytes:
+    """The body, once its checksum is seen to be right."""
+    checksum, _, body = content.partition(b"\n")
     if checksum != _checksum(body):
-        raise StorageError(str(path), "it is damaged: its checksum is wrong")
+        raise StorageError(name, "it is damaged: its checksum is wrong")
     return body
 
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from remuda.arrays import Longs, frozen, starts_of
+from remuda.arrays import Floats, Longs, frozen, starts_of
 from remuda.encoding.merged_plans import merge
 from remuda.encoding.narrowing import GONE
 from remuda.index.gathered import Gathered
@@ -57,8 +57,8 @@ def merged(parts: Sequence[Part], matcher: str) -> Part:
     numbers[places] = np.arange(len(places))
     plans = [(part.segment.plan, part.segment.words.vocabulary) for part in parts]
     plan, vocabulary = merge(plans, np.split(numbers, starts[1:]))
-    segment = Segment.over(plan, Lazy(lambda: vocabulary), matcher)
-    return Part(segment, _roster(rosters, places, numbers, orders[places]))
+    roster = _roster(rosters, places, numbers, orders[places])
+    return Part(Segment.over(plan, Lazy(lambda: vocabulary), matcher, roster.ranks), roster)
 
 
 def _roster(rosters: Sequence[Roster], places: Longs, numbers: Longs, orders: Longs) -> Roster:
@@ -74,6 +74,7 @@ def _roster(rosters: Sequence[Roster], places: Longs, numbers: Longs, orders: Lo
         frozen(slots_of(_checksums(names))),
         _tags(rosters, numbers, len(ids)),
         _terms(rosters, places),
+        _priorities(rosters, places),
     )
 
 
@@ -163,3 +164,9 @@ def _terms(rosters: Sequence[Roster], places: Longs) -> Longs:
     each = [one.terms if len(one.terms) else np.tile(forever, (len(one), 1)) for one in rosters]
     found = np.concatenate(each)[places]
     return frozen(np.empty((0, 2), np.int64) if (found == forever).all() else found)
+
+
+def _priorities(rosters: Sequence[Roster], places: Longs) -> Floats:
+    each = [one.priorities if len(one.priorities) else np.zeros(len(one)) for one in rosters]
+    found = np.concatenate(each)[places]
+    return frozen(found if found.any() else np.empty(0))

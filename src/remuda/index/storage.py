@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import logging
 import re
-import shutil
+import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -23,19 +23,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from remuda.arrays import Bools, Ints, Longs, frozen
+from remuda.arrays import Bools, Floats, Ints, Longs, frozen
 from remuda.encoding.checks import check, check_plan, check_starts, check_within
 from remuda.encoding.plan import Plan, no_collection
 from remuda.encoding.storing import read_vocabulary, write_vocabulary
 from remuda.encoding.vocabulary import Vocabulary
 from remuda.errors import InvalidCriterion, StorageError
-from remuda.index.directory import Reading, Writing, named, new_directory
-from remuda.index.files import read_checked, write_checked
-from remuda.index.locking import Lock
+from remuda.index.directory import Reading, Writing, named
+from remuda.index.files import checked, with_checksum
 from remuda.index.packing import fits, pack, stored_array, unpack
 from remuda.index.roster import Roster, StoredCriteria, StoredIds, Tags, packed_documents
 from remuda.index.segment import Lazy, Segment
 from remuda.index.state import Part, State
+from remuda.index.stores import SEGMENTS, VERSIONS, Location, Store, store_of
 from remuda.index.text_arrays import compact
 from remuda.language import json_form
 from remuda.language.criterion import Criterion
@@ -43,10 +43,9 @@ from remuda.matchers.contract import cnf_matcher, conjunction_matcher
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import And, Expression, Or
 
-_CURRENT = "CURRENT"
 _PATIENCE = 30.0  # seconds that a writer waits for another one
 _NAMED = re.compile(rb"(v\d{6,})\n")  # of CURRENT; all of it, before it had a checksum
-_LAYOUTS = {"plan": 1, "roster": 1, "words": 3}  # a change of what their numbers mean is another
+_LAYOUTS = {"plan": 2, "roster": 2, "words": 3}  # a change of what their numbers mean is another
 _ANY, _NEVER = And(), Or()
 _log = logging.getLogger("remuda.index")
 
@@ -60,6 +59,7 @@ class _Places(NamedTuple):
     terms: Longs
     tag_starts: Longs
     tag_places: Ints
+    priorities: Floats
 
 
 class Entry(NamedTuple):
@@ -81,33 +81,62 @@ class Version(NamedTuple):
         return sum(one["bytes"] for one in self.segments)
 
 
-def save(state: State, facts: dict[str, Any], path: Path) -> str:
+def save(state: State, facts: dict[str, Any], path: Location) -> str:
     """Write a new version of the index, and only the segments that are not there yet."""
-    with Lock(path, _PATIENCE):
+    store = store_of(path)
+    with store.turn(_PATIENCE):
+        version = next_version(store)
         entries = [
-            Entry(write_segment(part, facts["matcher"], path), part.alive) for part in state.parts
+            Entry(write_segment(part, facts["matcher"], store), part.alive) for part in state.parts
         ]
-        return publish(path, entries, facts, state.next_order)
+        return publish(store, version, entries, facts, state.next_order)
 
 
-def publish(path: Path, entries: Sequence[Entry], facts: dict[str, Any], next_order: int) -> str:
-    """Make a version of segments that were written, and let CURRENT name it; hold the lock."""
-    version = _next_version(path)
+def publish(
+    path: Location, version: str, entries: Sequence[Entry], facts: dict[str, Any], next_order: int
+) -> str:
+    """Make a version of segments that were written, and let CURRENT name it.
+
+    Its name was chosen when the writer's turn began: where another has taken it since, it is
+    refused, for what changed was found against an older version.
+    """
+    store, own = store_of(path), uuid.uuid4().hex[:8]
     listed = []
-    with new_directory(path / "versions" / version) as writing:
+    with store.new(VERSIONS, version) as writing:
         for number, (segment, alive) in enumerate(entries):
-            told = Reading(path / "segments" / segment).facts
-            file = None
+            (told, checksum), file = store.manifest(segment), None
             if alive is not None:
-                file = f"alive-{number}"
+                file = f"alive-{number}-{own}"  # a name that no other builder uses
                 writing.write(file, [np.packbits(alive).tobytes()])
-            size = sum(one["size"] for one in told["files"].values())
             listed.append(
-                {"segment": segment, "alive": file, "criteria": told["criteria"], "bytes": size}
+                {
+                    "segment": segment,
+                    "alive": file,
+                    "criteria": told["criteria"],
+                    "bytes": sum(one["size"] for one in told["files"].values()),
+                    "manifest": checksum,
+                }
             )
         writing.facts = {**facts, "next_order": next_order, "segments": listed}
-    write_checked(path / _CURRENT, f"{version}\n".encode())
+    if not _is_newer(store, version):
+        store.write_current(with_checksum(f"{version}\n".encode()))
     return version
+
+
+def _is_newer(store: Store, version: str) -> bool:
+    """Whether CURRENT names a later version, by a builder that began later and was quicker."""
+    try:
+        return int(current_version(store)[1:]) > int(version[1:])
+    except StorageError:  # there is none yet, or it is damaged and heals now
+        return False
+
+
+def check_shrinking(path: str, n_removed: int, n_before: int) -> None:
+    """Refuse a build that takes most criteria away: its input may be cut short."""
+    if 2 * n_removed > n_before:
+        reason = f"the build would remove {n_removed:,} of its {n_before:,} criteria"
+        advice = "if its input is complete, allow_shrink (--allow-shrink) lets it"
+        raise StorageError(path, f"{reason}; {advice}")
 
 
 def layouts(matcher: str) -> dict[str, Any]:
@@ -120,35 +149,41 @@ def _layout(kind: Any) -> int | None:
     return kind.features.layout if kind.features.maps else None
 
 
-def read_version(path: Path, version: str | None = None) -> Version:
+def read_version(path: Location, version: str | None = None) -> Version:
     """What a version says about itself, by default the newest."""
-    name = version or current_version(path)
-    facts = Reading(path / "versions" / name).facts
+    store = store_of(path)
+    name = version or current_version(store)
+    facts = Reading(store.version(name)).facts
     return Version(name, facts, facts["segments"])
 
 
 def load(
-    path: Path,
+    path: Location,
     version: str | None = None,
     segments: Collection[str] | None = None,
     known: Mapping[str, Part] | None = None,
     verify: bool = True,
+    matcher: str | None = None,
 ) -> tuple[State, Version]:
-    """A version, by default the newest; all of its segments or some.
+    """A version, by default the newest; all of its segments or some, by its matcher or another.
 
     Segments that are `known`, by their homes, are not opened again. What is read is always checked
     for its structure, and for its checksums unless `verify` is off.
     """
-    name = version or current_version(path)
-    reading = Reading(path / "versions" / name, verify=verify)
+    store = store_of(path)
+    name = version or current_version(store)
+    reading = Reading(store.version(name), verify=verify)
     with named(reading.path):
         facts = reading.facts
+        how = {**facts, "matcher": matcher or facts["matcher"]}
         parts = []
         for entry in facts["segments"]:
             if segments is not None and entry["segment"] not in segments:
                 continue
-            home = path / "segments" / entry["segment"]
-            part = (known or {}).get(str(home.resolve())) or _load_segment(home, facts, verify)
+            home = store.home(entry["segment"])
+            part = (known or {}).get(home)
+            if part is None:
+                part = _load_segment(store.segment(entry), home, how, verify)
             parts.append(replace(part, alive=alive(reading, entry, len(part.roster))))
         state = State(tuple(parts), next_order=int(facts["next_order"]))
         return state, Version(name, facts, facts["segments"])
@@ -164,64 +199,82 @@ def alive(reading: Reading, entry: Mapping[str, Any], n: int) -> Bools | None:
         return frozen(bits[:n].astype(np.bool_))
 
 
-def prune(path: Path, keep: int = 1) -> list[str]:
+def prune(path: Location, keep: int = 3) -> list[str]:
     """Remove all versions but the newest ones, and the segments that none of those needs.
 
     Who has an old version open keeps its pages; who opens one by name meanwhile may fail.
     """
-    with Lock(path, _PATIENCE):
-        return _pruned(path, keep)
+    store = store_of(path)
+    with store.turn(_PATIENCE):
+        return _pruned(store, keep)
 
 
-def _pruned(path: Path, keep: int) -> list[str]:
-    versions = sorted(one.name for one in (path / "versions").iterdir() if one.name[0] == "v")
-    current = current_version(path)
-    kept = {current, *[name for name in versions if name <= current][-keep:]}
-    gone = [name for name in versions if name not in kept]
-    needed = {entry["segment"] for name in kept for entry in read_version(path, name).segments}
-    for version in (path / "versions").iterdir():
-        if version.name not in kept:  # an old one, or half of one that a crash left
-            shutil.rmtree(version)
-    for segment in (path / "segments").glob("*"):
-        if segment.name not in needed:
-            shutil.rmtree(segment)
+def _pruned(store: Store, keep: int) -> list[str]:
+    versions, current = store.names(VERSIONS), current_version(store)
+    complete = sorted(name for name in versions if name[0] == "v")
+    kept = {current, *[name for name in complete if name <= current][-keep:]}
+    gone = [name for name in complete if name not in kept]
+    needed = {entry["segment"] for name in kept for entry in read_version(store, name).segments}
+    settled = time.time() - store.grace
+    for name, written in versions.items():
+        if name in gone or (name not in kept and written <= settled):  # half of one, by a crash
+            store.remove(VERSIONS, name)
+    for name, written in store.names(SEGMENTS).items():
+        if name not in needed and written <= settled:
+            store.remove(SEGMENTS, name)
     return gone
 
 
-def current_version(path: Path) -> str:
+def swept(path: Location, older_than: float) -> list[str]:
+    """Remove what no version names and is so many seconds old; its names. Have the turn."""
+    store = store_of(path)
+    versions = store.names(VERSIONS)
+    named = {
+        entry["segment"]
+        for version in versions
+        if not version.startswith(".")
+        for entry in read_version(store, version).segments
+    }
+    left = [(SEGMENTS, name, at) for name, at in store.names(SEGMENTS).items() if name not in named]
+    left += [(VERSIONS, name, at) for name, at in versions.items() if name.startswith(".")]
+    stale = [(kind, name) for kind, name, at in sorted(left) if at <= time.time() - older_than]
+    for kind, name in stale:
+        store.remove(kind, name)
+    return [name for _, name in stale]
+
+
+def current_version(path: Location) -> str:
     """The name of the newest version."""
-    file = path / _CURRENT
-    try:
-        found = file.read_bytes()
-        name = _NAMED.fullmatch(found) or _NAMED.fullmatch(read_checked(file))
-    except StorageError:
-        raise
-    except OSError as error:
-        raise StorageError(str(file), f"there is no index here: {error.strerror}") from None
+    store = store_of(path)
+    file, content = f"{store}/CURRENT", store.current()
+    name = _NAMED.fullmatch(content) or _NAMED.fullmatch(checked(content, file))
     if name is None:
-        raise StorageError(str(file), "it names no version")
+        raise StorageError(file, "it names no version")
     return name[1].decode()
 
 
-def _next_version(path: Path) -> str:
-    versions = path / "versions"
-    taken = {one.name for one in versions.iterdir()} if versions.is_dir() else set()
+def next_version(path: Location) -> str:
+    """The name that the next version will have."""
+    taken = {name.lstrip(".") for name in store_of(path).names(VERSIONS)}
     last = max((int(name[1:]) for name in taken if name[1:].isdecimal()), default=0)
     return next(name for i in itertools.count(last + 1) if (name := f"v{i:06d}") not in taken)
 
 
-def write_segment(part: Part, matcher: str, path: Path) -> str:
+def write_segment(part: Part, matcher: str, path: Location) -> str:
     """Write one segment unless it is there, complete or not at all; its name."""
-    segments, home = path / "segments", part.segment.home
-    if home is not None and Path(home).parent == segments.resolve() and Path(home).exists():
-        return Path(home).name
+    store, home = store_of(path), part.segment.home
+    if home is not None:
+        name = Path(home).name
+        if home == store.home(name) and store.has(name):
+            return name
     documents = packed_documents(part.roster.documents())  # which may refuse
     name = f"s-{uuid.uuid4().hex[:16]}"
     segment, roster, tags = part.segment, part.roster, part.roster.tags
     places = _Places(
-        roster.orders, roster.ranks, roster.slots, roster.terms, tags.starts, tags.places
-    )
-    with new_directory(segments / name) as writing:
+        roster.orders, roster.ranks, roster.slots, roster.terms, tags.starts, tags.places,
+        roster.priorities,
+    )  # fmt: skip
+    with store.new(SEGMENTS, name) as writing:
         headers = {
             "plan": _packed(writing, "plan", segment.plan, _LAYOUTS["plan"]),
             "roster": _packed(writing, "roster", places, _LAYOUTS["roster"]),
@@ -235,7 +288,7 @@ def write_segment(part: Part, matcher: str, path: Path) -> str:
         writing.write("criteria.arrow", [documents])
         writing.write("tags.json", [json_form.encode(list(tags.names))])
         writing.facts = {"matcher": matcher, "criteria": len(roster), "headers": headers}
-    object.__setattr__(segment, "home", str((segments / name).resolve()))
+    object.__setattr__(segment, "home", store.home(name))
     return name
 
 
@@ -267,24 +320,32 @@ def part_of(
             yield criterion.expression
 
     with no_collection():
+        rosters: list[Roster] = []
+
+        def ranks() -> Ints:  # of all, once they are read
+            rosters.append(Roster.of(known, orders))
+            return rosters[0].ranks
+
         segment = Segment.build(
-            expressions(), matcher=matcher, scalars=frozenset(map(Attribute.parse, scalars))
-        )
-        roster = Roster.of(known, orders)
+            expressions(), matcher=matcher, ranks=ranks,
+            scalars=frozenset(map(Attribute.parse, scalars)),
+        )  # fmt: skip
     packed = packed_documents(pa.array(kept, pa.large_binary()))
-    return Part(segment, replace(roster, criteria=StoredCriteria(memoryview(packed), len(kept))))
+    stored = StoredCriteria(memoryview(packed), len(kept))
+    return Part(segment, replace(rosters[0], criteria=stored))
 
 
-def _load_segment(home: Path, facts: Mapping[str, Any], verify: bool) -> Part:
-    reading = Reading(home, verify=verify)
-    with named(home):
+def _load_segment(path: Path, home: str, facts: Mapping[str, Any], verify: bool) -> Part:
+    reading = Reading(path, verify=verify)
+    with named(path):
         headers = reading.facts["headers"]
         if (
             fits(Plan, _LAYOUTS["plan"], headers["plan"])
             and fits(_Places, _LAYOUTS["roster"], headers["roster"])
             and headers.get("words") == {"layout": _LAYOUTS["words"]}
         ):
-            return Part(_stored_segment(reading, facts["matcher"]), _stored_roster(reading))
+            roster = _stored_roster(reading)
+            return Part(_stored_segment(reading, home, facts["matcher"], roster.ranks), roster)
         _log.warning(
             "%s has another layout than this remuda: its criteria are planned anew, "
             "in memory until the index is saved",
@@ -319,7 +380,7 @@ def _read_or_never(document: bytes) -> Criterion:
         return found
 
 
-def _stored_segment(reading: Reading, matcher: str) -> Segment:
+def _stored_segment(reading: Reading, home: str, matcher: str, ranks: Ints) -> Segment:
     headers = reading.facts["headers"]
     file = reading.path / "words.json"
     words = reading.map("words.json")
@@ -338,13 +399,15 @@ def _stored_segment(reading: Reading, matcher: str) -> Segment:
         _stored_matcher(reading, "matcher", conjunction_matcher(matcher), plan),
         _stored_matcher(reading, "cnf", cnf_matcher(matcher), plan),
     )
-    return Segment.over(plan, Lazy(vocabulary), matcher, stored, str(reading.path.resolve()))
+    return Segment.over(plan, Lazy(vocabulary), matcher, ranks, stored, home)
 
 
 def _stored_matcher(reading: Reading, what: str, kind: Any, plan: Plan) -> Any:
     """A matcher as it was written; None where it must be built anew from the plan."""
     layout, header = _layout(kind), reading.facts["headers"][what]
     if layout is None:
+        return None
+    if header is None:  # it was saved with another matcher, which is not stored
         return None
     if not fits(kind, layout, header):
         _log.warning("%s has another layout of %s: it is built anew", reading.path, kind.__name__)
@@ -375,14 +438,16 @@ def _stored_roster(reading: Reading) -> Roster:
         criteria = StoredCriteria(reading.map(file), n, reading.path / file)
     tags = Tags(names, places.tag_starts, places.tag_places)
     return Roster(
-        StoredIds(ids), criteria, places.orders, places.ranks, places.slots, tags, places.terms
-    )
+        StoredIds(ids), criteria, places.orders, places.ranks, places.slots, tags, places.terms,
+        places.priorities,
+    )  # fmt: skip
 
 
 def _check_places(places: _Places, n: int, n_tags: int) -> None:
     check(places.orders.shape == (n,), "orders")
     check(places.ranks.shape == (n,), "ranks")
     check(places.terms.shape in ((n, 2), (0, 2)), "terms")
+    check(places.priorities.shape in ((n,), (0,)), "priorities")
     size = len(places.slots)
     check_within(places.slots, -1, n, "slots")
     free = size - np.count_nonzero(places.slots >= 0)

@@ -12,21 +12,31 @@ from remuda.errors import InvalidCriterion
 from remuda.language import json_form
 from remuda.language.criterion import Criterion
 from remuda.model.attributes import Attribute
-from remuda.model.conditions import TWO_VALUED, In, Range
+from remuda.model.conditions import TWO_VALUED, In, QuotedRange, Range
 from remuda.model.expressions import Expression, Predicate
+from remuda.model.quoted import Quoted
 
 _VALUES: tuple[Any, ...] = ("", 0, 0.5, True, [""], {})
 
 
-def try_out(criteria: Iterable[Criterion]) -> None:
+class Tried(tuple[Criterion, ...]):
+    """Criteria that an index can take and keep."""
+
+    __slots__ = ()
+
+
+def try_out(criteria: Iterable[Criterion]) -> Tried:
     """InvalidCriterion for the first that an index could not take, or not keep.
 
     A criterion of ordinary numbers and ASCII texts is one that it can: those, which are the most,
-    cost a few microseconds, the others some hundred.
+    cost a few microseconds, the others some hundred. What was tried is not tried again.
     """
-    strange = [one for one in criteria if not _is_ordinary(one.expression)]
+    if isinstance(criteria, Tried):
+        return criteria
+    tried = Tried(criteria)
+    strange = [one for one in tried if not _is_ordinary(one.expression)]
     if not strange:
-        return
+        return tried
     try:
         _try(strange)
     except Exception:  # whatever it is: which of them has it?
@@ -37,6 +47,7 @@ def try_out(criteria: Iterable[Criterion]) -> None:
                 reason = f"it cannot be indexed: {type(error).__name__}: {error}"
                 raise InvalidCriterion(reason, "expression", one.id) from error
         raise
+    return tried
 
 
 def _try(criteria: Collection[Criterion]) -> None:
@@ -71,13 +82,15 @@ def _has_ordinary_operands(condition: Any) -> bool:
     kind = type(condition)
     if kind is In:
         return all(map(_is_ordinary_value, condition.values))
-    if kind is Range:
+    if kind is Range or kind is QuotedRange:
         return _is_ordinary_value(condition.lower) and _is_ordinary_value(condition.upper)
     return kind in TWO_VALUED
 
 
 def _is_ordinary_value(value: Any) -> bool:
     kind = type(value)
+    if kind is Quoted:
+        value, kind = value.text, str
     if kind is str:
         return bool(value.isascii())
     return kind is int or kind is float or kind is bool or value is None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from math import isfinite, nan
 from typing import Any
 
 from remuda.errors import InvalidCriterion
@@ -14,6 +15,7 @@ from remuda.model.explanations import Explanation, explain
 from remuda.model.expressions import Expression, checked_size, clock
 from remuda.model.stacks import on_any_stack
 from remuda.model.values import checked_text, instant
+from remuda.model.weights import Weights
 
 FOREVER = -(2**63), 2**63 - 1  # in microseconds since 1970
 NEVER = 0, 0
@@ -21,10 +23,11 @@ NEVER = 0, 0
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """What is indexed: an expression under an id, perhaps with tags and a payload.
+    """What is indexed: an expression under an id, perhaps with tags, a payload and a priority.
 
     Its payload is any JSON, kept and given back and never looked at. The criterion holds only while
     it is enabled, from `valid_from` on and before `valid_until`; a moment without a zone is in UTC.
+    The best by priority are those whose priority is higher.
     """
 
     id: str
@@ -34,6 +37,7 @@ class Criterion:
     valid_from: datetime | None = None
     valid_until: datetime | None = None
     payload: Any = field(default=None, repr=False, hash=False)
+    priority: float = 0.0
     n_parts: int = field(init=False, repr=False, compare=False)  # of the expression
 
     def __post_init__(self) -> None:
@@ -58,6 +62,8 @@ class Criterion:
         for name in ("valid_from", "valid_until"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, self._checked_moment(name))
+        if type(self.priority) is not float or not isfinite(self.priority):
+            object.__setattr__(self, "priority", self._checked_priority())
         if self.payload is not None:
             try:
                 json_form.check_payload(self.payload)
@@ -81,6 +87,17 @@ class Criterion:
         except (AttributeError, OverflowError, TypeError, ValueError):
             reason = f"a datetime is needed, not {moment!r}"
             raise InvalidCriterion(reason, name, self.id) from None
+
+    def _checked_priority(self) -> float:
+        priority: Any = self.priority
+        try:
+            number = nan if isinstance(priority, str | bool) else float(priority)
+        except (TypeError, ValueError, OverflowError):
+            number = nan
+        if not isfinite(number):
+            reason = f"a priority is a finite number, not {priority!r}"
+            raise InvalidCriterion(reason, "priority", self.id)
+        return number
 
     @property
     def term(self) -> tuple[int, int]:
@@ -116,6 +133,9 @@ class Criterion:
                 head[name] = moment.isoformat().replace("+00:00", "Z")
         if self.payload is not None:
             head["payload"] = self.payload
+        if self.priority:
+            whole = self.priority.is_integer() and abs(self.priority) < 1 << 53
+            head["priority"] = int(self.priority) if whole else self.priority
         return on_any_stack(
             lambda: json_form.write(self.id, self.expression, head, mustang=mustang)
         )
@@ -145,7 +165,7 @@ class Criterion:
         self,
         event: Any,
         *,
-        weights: Mapping[str, float] | None = None,
+        weights: Weights = None,
         now: datetime | int | None = None,
     ) -> float | None:
         """What it scores on the event, None where it does not hold."""

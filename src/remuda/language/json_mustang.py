@@ -25,7 +25,7 @@ _Trail = tuple[()] | tuple["_Trail", str]
 
 def check(criterion: Json) -> None:
     """Raise NoMustangEquivalent at the first place that Mustang does not read as we do."""
-    for name in ("tags", "enabled", "validFrom", "validUntil", "payload"):
+    for name in ("tags", "enabled", "validFrom", "validUntil", "payload", "priority"):
         if name in criterion:
             raise NoMustangEquivalent(name, f"a criterion has no {name} there")
     pending: list[tuple[_Trail, Json]] = [((), criterion)]

@@ -88,7 +88,7 @@ class Range(_Detail, tag="RANGE"):
             # double; everywhere else these are numbers like any other
             lower = None if lower == _DOUBLE_MIN else lower
             upper = None if upper == _DOUBLE_MAX else upper
-        return conditions.Range(
+        return conditions.range_of(
             lower, upper, bool(self.include_lower_bound), bool(self.include_upper_bound)
         )
 
@@ -451,12 +451,13 @@ class _Form(_Strict, tag_field="form"):
     valid_from: datetime | None = None
     valid_until: datetime | None = None
     payload: Any = None
+    priority: float = 0.0
 
     def is_part(self) -> None:
         """Refuse what only a whole criterion has."""
         whole = {"tags": self.tags, "enabled": not self.enabled}
         whole |= {"validFrom": self.valid_from, "validUntil": self.valid_until}
-        whole |= {"payload": self.payload is not None}
+        whole |= {"payload": self.payload is not None, "priority": self.priority}
         for name, said in whole.items():
             if said:
                 raise InvalidCriterion("only the whole criterion has this, not a part of it", name)
@@ -540,7 +541,7 @@ def _bound(written: int | float | str | Typed | None, place: str) -> Any:
     if type(written) is not Typed:
         return written
     bound = _at(place, written.value)
-    _at(place, conditions.Range, bound)  # refuses what has no order
+    _at(place, conditions.range_of, bound, None)  # refuses what has no order
     return bound
 
 

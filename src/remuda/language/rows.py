@@ -3,28 +3,51 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
+from pathlib import PurePath
 from typing import Any
 
 import msgspec
 
 from remuda.errors import InvalidCriterion, ParseError
 from remuda.language.criterion import Criterion
-from remuda.language.moments import read_timestamp
+from remuda.language.schemas import Schema, findings
 from remuda.language.text import parse
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import And, Expression, Not, Or, Predicate, fold
+from remuda.model.readings import read_timestamp
 
 SEPARATORS = {"csv": ",", "tsv": "\t"}
+COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate")
+_FORMATS = {
+    **dict.fromkeys(("", ".json", ".jsonl", ".ndjson", ".txt"), "jsonl"),
+    **{f".{name}": name for name in ("csv", "tsv", "parquet", "orc")},
+}
 _LONGEST = 1 << 30  # characters of a field: an expression may be long
 _SWITCHES = {"true": True, "false": False}
 
 
+def format_of(path: str) -> str | None:
+    """The format that the name of a file tells; None where its extension is not known."""
+    name = PurePath(path)
+    while name.suffix.lower() in COMPRESSED:
+        name = name.with_suffix("")
+    return _FORMATS.get(name.suffix.lower())
+
+
+def missing_columns(columns: Sequence[str] | None) -> str | None:
+    """What to say of a table that cannot be one of criteria, by the names of its columns."""
+    missing = [name for name in ("id", "expression") if name not in (columns or ())]
+    if not columns or not missing or "form" in columns:  # a form: columns as JSON has keys
+        return None
+    return f"it has no column {' and no column '.join(missing)}; there are {', '.join(columns)}"
+
+
 def csv_rows(
     lines: Iterable[str], separator: str, names: Sequence[str] | None = None
-) -> Iterator[dict[Any, Any]]:
+) -> csv.DictReader[Any]:
     """Rows of CSV under the given names, or those in the first line.
 
     All of it is text. What a row lacks is None; what it has beyond the names is a list under None.
@@ -33,8 +56,11 @@ def csv_rows(
     return csv.DictReader(lines, names, delimiter=separator)
 
 
-def criterion_of(source: bytes | Mapping[str, Any]) -> Criterion:
-    """The criterion that a row is; InvalidCriterion says what is wrong with it."""
+def criterion_of(source: bytes | Mapping[str, Any], schema: Schema | None = None) -> Criterion:
+    """The criterion that a row is; InvalidCriterion says what is wrong with it.
+
+    With a schema, so is what no event of it can satisfy.
+    """
     row: Any = source
     if isinstance(source, bytes):
         source = row = source.rstrip(b"\r\n")
@@ -42,17 +68,25 @@ def criterion_of(source: bytes | Mapping[str, Any]) -> Criterion:
             with suppress(msgspec.DecodeError, UnicodeError, RecursionError):
                 row = msgspec.json.decode(source)
     if isinstance(row, Mapping) and "expression" in row and "form" not in row:
-        return _tabular(row)
-    return Criterion.from_json(source)
+        return _checked(_tabular(row), schema, row["expression"])
+    return _checked(Criterion.from_json(source), schema)
+
+
+def _checked(criterion: Criterion, schema: Schema | None, text: str | None = None) -> Criterion:
+    if schema is not None:
+        for one in findings(criterion.id, criterion.expression, schema, text):
+            place = one.attribute if one.column is None else f"expression, column {one.column + 1}"
+            raise InvalidCriterion(one.reason, place, criterion.id)
+    return criterion
 
 
 def _tabular(row: Mapping[str, Any]) -> Criterion:
-    """A row with columns id and expression, perhaps tags, weights, a term and a payload."""
+    """A row with columns id and expression, perhaps tags, weights, a term, payload and priority."""
     if row.get("id") is None:
         raise InvalidCriterion("the column id is empty", "id")
     name = str(row["id"])
     term = {"enabled", "valid_from", "valid_until"}
-    known = {"id", "expression", "tags", "weights", *term, "payload"}
+    known = {"id", "expression", "tags", "weights", *term, "payload", "priority"}
     unknown = sorted(str(column) for column in row if column not in known)
     if unknown:
         raise InvalidCriterion(f"the column {unknown[0]!r} is not known", unknown[0], name)
@@ -65,6 +99,7 @@ def _tabular(row: Mapping[str, Any]) -> Criterion:
             _moment("valid_from", row.get("valid_from")),
             _moment("valid_until", row.get("valid_until")),
             row.get("payload"),
+            _priority(row.get("priority")),
         )
     except InvalidCriterion as error:
         raise error.inside("", name) from None
@@ -130,6 +165,15 @@ def _switch(enabled: Any) -> bool:
     if not isinstance(found, bool):
         raise InvalidCriterion(f"this is true or false, not {enabled!r}", "enabled")
     return found
+
+
+def _priority(priority: Any) -> Any:
+    """A number, or text that says one."""
+    if priority is None or priority == "":
+        return 0.0
+    with suppress(ValueError):
+        return float(priority) if isinstance(priority, str) else priority
+    return priority  # Criterion refuses it
 
 
 def _moment(name: str, moment: Any) -> datetime | None:

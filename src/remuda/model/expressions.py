@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from remuda.model.conditions import (
     satisfies,
 )
 from remuda.model.operations import Operation
+from remuda.model.quoted import keys
 from remuda.model.terms import (
     Term,
     attribute_of,
@@ -32,13 +32,20 @@ from remuda.model.terms import (
     value_in,
 )
 from remuda.model.values import key
+from remuda.model.weights import (
+    MAX_WEIGHT,
+    ByAttribute,
+    Weights,
+    attribute_weights,
+    product,
+    weight_of,
+)
 
 T = TypeVar("T")
 
 MAX_LEVELS = 256  # of And, Or and Not in what is indexed: far below what a stack of Python holds
 MAX_PARTS = 100_000  # of what is indexed, which an event may have to be tried against one by one
 _DEEP = 32  # levels that `fold` recurses into
-MAX_WEIGHT = 1e100  # of a predicate or an event: no sum of products overflows, so scores are finite
 
 
 class Polarity(StrEnum):
@@ -78,7 +85,7 @@ class Expression:
         self,
         event: Any,
         *,
-        weights: Mapping[str, float] | None = None,
+        weights: Weights = None,
         now: datetime | int | None = None,
     ) -> float | None:
         """The sum of what an And satisfies, the largest of what an Or does; None if it is false.
@@ -182,7 +189,7 @@ class Predicate(Expression):
         if self.polarity is Polarity.STRONGLY_EXCLUDED and type(self.condition) in TWO_VALUED:
             object.__setattr__(self, "polarity", Polarity.EXCLUDED)
         if type(self.own_weight) is not float or not abs(self.own_weight) <= MAX_WEIGHT:
-            object.__setattr__(self, "own_weight", _weight(self.own_weight))
+            object.__setattr__(self, "own_weight", weight_of(self.own_weight))
         if self.value_weights:
             self._check_value_weights()
         if type(self.condition) in OF_LACK and not isinstance(self.root, Attribute):
@@ -232,7 +239,7 @@ class Predicate(Expression):
         """What the condition scores on a value that satisfies it."""
         if not self.value_weights or not isinstance(self.condition, In):
             return self.own_weight
-        known = {key(one): weight for one, weight in self.value_weights}
+        known = {one: weight for each, weight in self.value_weights for one in keys(each)}
         matched = set(map(key, value if isinstance(value, list) else (value,)))
         return max(known.get(one, self.own_weight) for one in matched & self.condition.keys)
 
@@ -256,9 +263,9 @@ class Predicate(Expression):
         condition = self.condition
         if not isinstance(condition, In):
             raise InvalidCriterion("weights of single values go with in alone")
-        weights = tuple((value, _weight(weight)) for value, weight in self.value_weights)
+        weights = tuple((value, weight_of(weight)) for value, weight in self.value_weights)
         for value, _ in weights:
-            if key(value) not in condition.keys:
+            if not condition.keys.issuperset(keys(value)):
                 raise InvalidCriterion(f"{value!r} has a weight but is none of the values")
         object.__setattr__(self, "value_weights", weights)
 
@@ -360,13 +367,6 @@ def clock(now: datetime | int | None) -> int:
     return now
 
 
-def attribute_weights(weights: Mapping[str, float] | None) -> dict[Attribute, float]:
-    """An event's weights, by attribute."""
-    if not weights:
-        return {}
-    return {Attribute.parse(path): _weight(weight) for path, weight in weights.items()}
-
-
 def _truth_of(node: Expression, parts: Sequence[bool], event: Any, now: int) -> bool:
     if isinstance(node, And):
         return all(parts)
@@ -383,7 +383,7 @@ def _scores(
     parts: Sequence[Scores],
     event: Any,
     now: int,
-    weights: Mapping[Attribute, float],
+    weights: ByAttribute,
 ) -> Scores:
     """The score of the node and the score of its negation."""
     if isinstance(node, Predicate):
@@ -396,15 +396,15 @@ def _scores(
     return _largest(own), _sum(negated)
 
 
-def _predicate_scores(
-    predicate: Predicate, event: Any, now: int, weights: Mapping[Attribute, float]
-) -> Scores:
+def _predicate_scores(predicate: Predicate, event: Any, now: int, weights: ByAttribute) -> Scores:
     value = predicate.seen(event, now)
     asked: float | None = None
     if satisfies(predicate.condition, value, now):
         asked = predicate.points(value)
-        if weights and predicate.attribute is not None:
-            asked *= weights.get(predicate.attribute, 1.0)
+        path = predicate.attribute if weights else None
+        if path is not None and path in weights:
+            raw = path.resolve(event)
+            asked = product(predicate.points, predicate.condition, raw, value, weights[path])
     weak = 0.0 if asked is None else None
     if predicate.polarity is Polarity.INCLUDED:
         return asked, weak
@@ -446,15 +446,3 @@ def _expressions(parts: tuple[Any, ...]) -> tuple[Expression, ...]:
         if not isinstance(part, Expression):
             raise TypeError(f"{part!r} is not an expression")
     return parts
-
-
-def _weight(weight: Any) -> float:
-    try:
-        number = float(weight)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not abs(number) <= MAX_WEIGHT or isinstance(weight, str | bool):
-        raise InvalidCriterion(
-            f"a weight is a finite number within ±{MAX_WEIGHT:g}, not {weight!r}"
-        )
-    return number

@@ -9,12 +9,9 @@ that no version names, and `sweep` takes it away.
 from __future__ import annotations
 
 import hashlib
-import shutil
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,9 +22,8 @@ from pyspark.sql import functions as sf
 from remuda.errors import DuplicateCriterion, RemudaError
 from remuda.index import storage
 from remuda.index.directory import Reading
-from remuda.index.files import local
 from remuda.index.index import Index
-from remuda.index.locking import Lock
+from remuda.index.stores import Location, Store, store_of
 from remuda.spark.criteria import Criteria
 
 _SHARD = 250_000  # criteria of a shard where nothing else is said
@@ -94,21 +90,25 @@ class _Task:
 
 def build_index(
     criteria: Criteria | DataFrame,
-    path: str | PathLike[str],
+    path: Location,
     *,
     shards: int | None = None,
     matcher: str = "auto",
     scalars: Iterable[str] = (),
+    allow_shrink: bool = False,
 ) -> Built:
-    """Index the criteria in a directory that driver and workers reach, as its newest version.
+    """Index the criteria where driver and workers reach it, as the newest version there.
+
+    That is a directory, or a URI such as s3://bucket/ads.
 
     Where there is a version already, only what differs from it is written; a criterion that
-    changed keeps its place in the order, new ones come last in the order of the input.
+    changed keeps its place in the order, new ones come last in the order of the input. A build
+    that would remove more than half of the criteria is refused unless `allow_shrink` is given.
     """
     began = time.monotonic()
     good = _canonical(criteria.good if isinstance(criteria, Criteria) else criteria)
     rejected = criteria.counts.bad if isinstance(criteria, Criteria) else 0
-    home = local(path).absolute()
+    home = store_of(path)
     facts = {
         "matcher": matcher,
         "scalars": _spelt(matcher, scalars),
@@ -116,46 +116,28 @@ def build_index(
     }
     if shards is not None and shards < 1:
         raise ValueError(f"{shards} shards make no sense")
-    with Lock(home):
-        _swept(home, _STALE)
-        before = _version(home)
+    with home.turn():
+        storage.swept(home, _STALE)
+        version, before = storage.next_version(home), _version(home)
         n_shards = shards or (before.facts.get("shards") if before else None) or _enough(criteria)
         reports = _run(good, before, home, {**facts, "shards": n_shards})
-        version = _published(home, before, {**facts, "shards": n_shards}, reports)
-    counts = {
-        name: sum(report[name] for report in reports)
-        for name in ("added", "changed", "removed", "kept")
-    }
+        counts = {
+            name: sum(report[name] for report in reports)
+            for name in ("added", "changed", "removed", "kept")
+        }
+        if not allow_shrink:
+            n_before = counts["changed"] + counts["removed"] + counts["kept"]
+            storage.check_shrinking(str(home), counts["removed"], n_before)
+        version = _published(home, version, before, {**facts, "shards": n_shards}, reports)
     seconds = time.monotonic() - began
     return Built(version, n_shards, **counts, rejected=rejected, seconds=seconds)
 
 
-def sweep(path: str | PathLike[str], older_than: float = 0.0) -> list[str]:
+def sweep(path: Location, older_than: float = 0.0) -> list[str]:
     """Remove what broken builds left: directories that no version names, so many seconds old."""
-    home = local(path)
-    with Lock(home):
-        return _swept(home, older_than)
-
-
-def _swept(home: Path, older_than: float) -> list[str]:
-    versions = _names(home / "versions")
-    named = {
-        entry["segment"]
-        for version in versions
-        if not version.startswith(".")
-        for entry in storage.read_version(home, version).segments
-    }
-    left = [home / "segments" / name for name in _names(home / "segments") if name not in named]
-    left += [home / "versions" / name for name in versions if name.startswith(".")]
-    oldest = time.time() - older_than
-    stale = [one for one in left if one.stat().st_mtime <= oldest]
-    for directory in stale:
-        shutil.rmtree(directory, ignore_errors=True)
-    return [directory.name for directory in stale]
-
-
-def _names(directory: Path) -> list[str]:
-    return sorted(one.name for one in directory.iterdir()) if directory.is_dir() else []
+    home = store_of(path)
+    with home.turn():
+        return storage.swept(home, older_than)
 
 
 def _spelt(matcher: str, scalars: Iterable[str]) -> list[str]:
@@ -163,8 +145,8 @@ def _spelt(matcher: str, scalars: Iterable[str]) -> list[str]:
     return sorted(map(str, Index(matcher=matcher, scalars=scalars).scalars))
 
 
-def _version(home: Path) -> storage.Version | None:
-    return storage.read_version(home) if (home / "CURRENT").exists() else None
+def _version(home: Store) -> storage.Version | None:
+    return storage.read_version(home) if home.exists() else None
 
 
 def _enough(criteria: Criteria | DataFrame) -> int:
@@ -189,7 +171,7 @@ def _alike(before: storage.Version | None, facts: dict[str, Any]) -> bool:
 
 
 def _run(
-    good: DataFrame, before: storage.Version | None, home: Path, facts: dict[str, Any]
+    good: DataFrame, before: storage.Version | None, home: Store, facts: dict[str, Any]
 ) -> list[Any]:
     """Build the shards, a task each; what each reports."""
     alike = _alike(before, facts)
@@ -229,7 +211,11 @@ def _rows_before(good: DataFrame, before: storage.Version, home: str) -> DataFra
 
 
 def _published(
-    home: Path, before: storage.Version | None, facts: dict[str, Any], reports: list[Any]
+    home: Store,
+    version: str,
+    before: storage.Version | None,
+    facts: dict[str, Any],
+    reports: list[Any],
 ) -> str:
     """Publish the new segments and what stays of the old; nothing where nothing changed."""
     written = [report for report in reports if report["segment"] is not None]
@@ -244,11 +230,11 @@ def _published(
         shard_of[report["segment"]] = report["shard"]
     first = before.facts["next_order"] if before else 0
     next_order = max([first, *(report["last"] + 1 for report in reports)])
-    return storage.publish(home, entries, {**facts, "shard_of": shard_of}, next_order)
+    return storage.publish(home, version, entries, {**facts, "shard_of": shard_of}, next_order)
 
 
 def _staying(
-    home: Path, before: storage.Version, reports: list[Any]
+    home: Store, before: storage.Version, reports: list[Any]
 ) -> tuple[list[storage.Entry], dict[str, int]]:
     """The old segments that have criteria still, less those that died."""
     whole = {report["shard"] for report in reports if report["whole"]}
@@ -257,7 +243,7 @@ def _staying(
         for number, places in report["dead"].items():
             dead.setdefault(number, []).append(np.frombuffer(places, np.int32))
     entries, shard_of = [], {}
-    reading = Reading(home / "versions" / before.name)
+    reading = Reading(home.version(before.name))
     for number, entry in enumerate(before.segments):
         shard = before.facts["shard_of"][entry["segment"]]
         if shard in whole:
@@ -277,7 +263,7 @@ def _staying(
 
 def _read_segment(home: str, version: str, number: int, segment: str) -> pa.RecordBatch:
     """The criteria of a segment that are there, as rows."""
-    state, _ = storage.load(Path(home), version, segments=[segment])
+    state, _ = storage.load(home, version, segments=[segment])
     part = state.parts[0]
     places = part.places()
     documents = part.roster.documents().take(pa.array(places)).to_pylist()
@@ -369,4 +355,4 @@ def _write(task: _Task, rows: list[tuple[int, str]]) -> str:
     orders = np.array([order for order, _ in rows], np.int64)
     documents = (document.encode() for _, document in rows)  # they are canonical already
     part = storage.part_of(documents, orders, task.matcher, task.scalars)
-    return storage.write_segment(part, task.matcher, Path(task.path))
+    return storage.write_segment(part, task.matcher, task.path)

@@ -17,10 +17,10 @@ from pyspark.sql import functions as sf
 
 from remuda.encoding.events import Source
 from remuda.errors import RemudaError
-from remuda.index.files import local
 from remuda.index.index import Index
 from remuda.index.question import Question
 from remuda.index.storage import current_version, read_version
+from remuda.index.stores import address
 from remuda.language.criterion import Criterion
 from remuda.model.expressions import clock
 from remuda.proof import ratifying
@@ -69,8 +69,8 @@ def ratify(
     each task.
     """
     began = time.monotonic()
-    path = local(index).absolute()
-    trial = _Trial(str(path), version or current_version(path), full, seed, seconds, clock(now))
+    path = address(index)
+    trial = _Trial(path, version or current_version(path), full, seed, seconds, clock(now))
     manifest = read_version(path, trial.version)
     if events is None:
         tasks = _over_segments(

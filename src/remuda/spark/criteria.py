@@ -6,7 +6,6 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
-from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import unquote
 
@@ -20,7 +19,14 @@ from remuda.formats import FORMATS
 from remuda.formats.reading import Format
 from remuda.language import json_form
 from remuda.language.criterion import Criterion
-from remuda.language.rows import SEPARATORS, criterion_of, csv_rows
+from remuda.language.rows import (
+    SEPARATORS,
+    criterion_of,
+    csv_rows,
+    format_of,
+    missing_columns,
+)
+from remuda.language.schemas import Schema, schema_of
 from remuda.spark.csv_files import CORRUPT, csv_frame
 
 _CHECKED = """file string, block bigint, at bigint, id string, json string, tags array<string>,
@@ -41,8 +47,6 @@ _ARROW = pa.schema(
 _GOOD = ("id", "json", "tags", "digest", "file", "row", "order")
 _BAD = ("file", "row", "id", "place", "reason", "text")
 _SHOWN = 200  # characters of a rejected row's text
-_FORMATS = {".parquet": "parquet", ".orc": "orc", ".csv": "csv", ".tsv": "tsv"}
-_COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate")
 
 Source = DataFrame | str | PathLike[str] | Sequence[str]
 
@@ -83,7 +87,9 @@ class Criteria:
         self.checked.unpersist()
 
 
-def read_criteria(spark: SparkSession, path: Source, format: str | None = None) -> Criteria:
+def read_criteria(
+    spark: SparkSession, path: Source, format: str | None = None, *, schema: Any = None
+) -> Criteria:
     """Read and validate criteria at once: a path, several, or a DataFrame.
 
     JSON lines hold Mustang's form, ours, or objects with id and expression; a JSON array is read
@@ -92,13 +98,17 @@ def read_criteria(spark: SparkSession, path: Source, format: str | None = None) 
     format is told by the names of the files unless it is given: "json", "array", "parquet",
     "orc", "csv" or "tsv"; or it is the name of another system's rules, such as "eventbridge", of
     which a folder is read with all that is in it. Of several rows with one id the first is good.
+
+    With a schema of events (Spark's, or Arrow's), criteria that name attributes which it lacks, or
+    that can never be true for its types, are bad as well.
     """
+    known = None if schema is None else schema_of(schema)
     raw = _of_frame(path) if isinstance(path, DataFrame) else _of_files(spark, path, format)
     call, rules = uuid.uuid4().hex, FORMATS.get(format or "")
 
     def check(batches: Iterable[pa.RecordBatch], _call: str = call) -> Iterator[pa.RecordBatch]:
         # another function each time, or Spark may give what it has cached
-        return _check(batches) if rules is None else _check_rules(batches, rules)
+        return _check(batches, known) if rules is None else _check_rules(batches, rules)
 
     checked = raw.mapInArrow(check, _CHECKED).persist()
     numbered, n_rows, n_good, n_blank = _numbered(spark, checked)
@@ -166,6 +176,7 @@ def _of_frame(frame: DataFrame) -> DataFrame:
     names = set(frame.columns)
     text = next((name for name in ("json", "value") if name in names), None)
     if "expression" in names:
+        _check_columns(["the table"], frame.columns)
         row: Column = sf.struct("*")
     elif text is not None:
         row = sf.col(text).cast("binary")
@@ -197,9 +208,11 @@ def _of_files(
             row = sf.col("value").cast("binary")
         case "parquet" | "orc":
             frame = spark.read.format(how).load(paths)
+            _check_columns(paths, frame.columns)
             row = sf.struct(*(sf.col(f"`{name}`") for name in frame.columns))
         case "csv" | "tsv":
             frame = _of_csv(spark, paths, SEPARATORS[how])
+            _check_columns(paths, [name for name in frame.columns if name != CORRUPT])
             row = sf.struct(*(sf.col(f"`{name}`") for name in frame.columns))
         case _:
             raise RemudaError(
@@ -212,6 +225,12 @@ def _of_files(
         row.alias("row"),
     )
     return found.mapInArrow(_elements, found.schema) if how == "array" else found
+
+
+def _check_columns(paths: Sequence[str], columns: Sequence[str]) -> None:
+    wrong = missing_columns(columns)
+    if wrong is not None:
+        raise RemudaError(f"{', '.join(paths)}: {wrong}")
 
 
 def _of_rules(spark: SparkSession, paths: list[str], format: Format) -> DataFrame:
@@ -229,11 +248,11 @@ def _of_rules(spark: SparkSession, paths: list[str], format: Format) -> DataFram
 def _format(lines: DataFrame) -> str:
     """What the files are, by their names, and for JSON by the first character."""
     for file in lines.inputFiles()[:1]:
-        name = PurePosixPath(file)
-        while name.suffix in _COMPRESSED:
-            name = name.with_suffix("")
-        if name.suffix.lower() in _FORMATS:
-            return _FORMATS[name.suffix.lower()]
+        kind = format_of(file)
+        if kind is None:
+            raise RemudaError(f"{file}: the extension does not tell its format; `format` does")
+        if kind != "jsonl":
+            return kind
     start = lines.filter("trim(value) <> ''").first()
     return "array" if start and start["value"].lstrip().startswith("[") else "json"
 
@@ -268,10 +287,10 @@ def _elements(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             )
 
 
-def _check(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _check(batches: Iterable[pa.RecordBatch], schema: Schema | None) -> Iterator[pa.RecordBatch]:
     """Each row as a canonical criterion, or with the reason why it is none."""
     for batch in batches:
-        found = [_checked(row) for row in _values(batch["row"])]
+        found = [_checked(row, schema) for row in _values(batch["row"])]
         columns = zip(*found, strict=True) if found else ((),) * 6
         own = [
             pa.array(values, field.type)
@@ -302,12 +321,12 @@ def _written(reading: Criterion | InvalidCriterion) -> tuple[Any, ...]:
     return reading.id, document, sorted(reading.tags), None, None, None
 
 
-def _checked(row: Any) -> tuple[Any, ...]:
+def _checked(row: Any, schema: Schema | None) -> tuple[Any, ...]:
     """The columns id, json, tags, place, reason and text of a row; all empty for a blank line."""
     if isinstance(row, bytes) and not row.strip():
         return (None,) * 6
     try:
-        criterion = criterion_of(_whole(row))
+        criterion = criterion_of(_whole(row), schema)
         document = json_form.encode(criterion.to_json()).decode()
     except InvalidCriterion as error:
         return error.criterion, None, None, error.place, error.reason, _start(row)

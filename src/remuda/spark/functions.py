@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,8 @@ from pyspark.sql.pandas.functions import arrow_udf
 from remuda.encoding.events import in_column
 from remuda.errors import IndexNotFound
 from remuda.index.answers import listed
-from remuda.index.files import local
 from remuda.index.storage import current_version
+from remuda.index.stores import address
 from remuda.spark.tasks import Array, looked_at, opened
 
 MATCH, TOP = "remuda_match", "remuda_top"
@@ -34,8 +33,8 @@ def register(spark: SparkSession, indexes: Mapping[str, str | PathLike[str]]) ->
     called: call it again for newer ones. The moment for what needs a clock is that of the worker;
     with `now => current_timestamp()` it is that of the query.
     """
-    paths = {name: str(local(path).absolute()) for name, path in indexes.items()}
-    versions = {name: current_version(Path(path)) for name, path in paths.items()}
+    paths = {name: address(path) for name, path in indexes.items()}
+    versions = {name: current_version(path) for name, path in paths.items()}
     known = {name: (paths[name], versions[name]) for name in paths}
 
     # Spark warns where the kind of function is given, and its types ask for it

@@ -6,7 +6,7 @@ maps it, so nothing is shipped and every worker on a machine shares its pages.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from os import PathLike
 from typing import Literal
@@ -17,7 +17,8 @@ from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
 from remuda.errors import RemudaError
 from remuda.index.answers import ERROR, MATCHES, VERSION, laid_out, listed
-from remuda.index.question import Question
+from remuda.index.question import By, Question
+from remuda.model.weights import Weights
 from remuda.spark.sharded import SHARD_BYTES, fanned_out, groups
 from remuda.spark.tasks import Batch, Task
 
@@ -36,6 +37,7 @@ def match(
     now: datetime | int | None = None,
     shards: Shards = "auto",
     shard_bytes: int = SHARD_BYTES,
+    matcher: str | None = None,
 ) -> DataFrame:
     """Add the ids of the criteria that each row satisfies, and the version of the index.
 
@@ -50,11 +52,14 @@ def match(
     An index of more than `shard_bytes` is split into groups of segments: every event goes to
     every group, and a task opens one group only. `shards` sets how many groups there are; None
     never splits, and reads nothing here if `version` is given. A stream is not split.
+
+    `matcher` is the index's own, unless another is named: `gpu` on workers that have a device.
     """
     return answered(
         events, index, Question.of(now, tags),
         column=column, version=version, explode=explode, event=event,
         timed=now is None and events.isStreaming, shards=shards, shard_bytes=shard_bytes,
+        matcher=matcher,
     )  # fmt: skip
 
 
@@ -66,7 +71,9 @@ def top(
     column: str = MATCHES,
     version: str | None = None,
     explode: bool = False,
-    weights: Mapping[str, float] | None = None,
+    weights: Weights | str = None,
+    by: By = "score",
+    per: str | None = None,
     tags: Iterable[str] | None = None,
     event: str | None = None,
     now: datetime | int | None = None,
@@ -75,10 +82,11 @@ def top(
 ) -> DataFrame:
     """Add the n best criteria of each row, best first, each with its id and score.
 
-    `weights` are those of attributes; all else is as in `match`.
+    `weights` are those of attributes and their values, or the name of a column with those of each
+    row, as maps or structs; `by` and `per` are those of `Index.top`; all else is as in `match`.
     """
     return answered(
-        events, index, Question.of(now, tags, n, weights),
+        events, index, Question.of(now, tags, n, weights, by, per),
         column=column, version=version, explode=explode, event=event,
         timed=now is None and events.isStreaming, shards=shards, shard_bytes=shard_bytes,
     )  # fmt: skip
@@ -96,12 +104,15 @@ def answered(
     timed: bool = False,
     shards: Shards = "auto",
     shard_bytes: int = SHARD_BYTES,
+    matcher: str | None = None,
 ) -> DataFrame:
     """Add what answers the question about each row, as `match` and `top` do.
 
     With `timed`, the question's moment is that of each micro-batch.
     """
-    task = Task.of(events, index, question, version=version, event=event, timed=timed)
+    task = Task.of(
+        events, index, question, version=version, event=event, timed=timed, matcher=matcher
+    )
     schema = _schema(events, task, column, explode=explode)
     split = groups(task, shards, shard_bytes, streaming=events.isStreaming)
     if len(split) > 1:

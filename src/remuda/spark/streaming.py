@@ -1,7 +1,6 @@
 """Streams of events to files of matches, a directory a micro-batch.
 
-output/batch_id=N/        Parquet, and _batch.json with what the batch was; it appears complete
-output/_writing/          what is being written
+output/batch_id=N/        Parquet, and _batch.json with what the batch was
 checkpoint/remuda/N.json  the version and the moment of batch N, chosen when it was first tried
 
 A batch that is tried again after a failure has the same events, by Spark's checkpoint, and the
@@ -12,27 +11,24 @@ as it is. Nothing of the driver's is captured, so that Spark Connect can run it 
 from __future__ import annotations
 
 import json
-import shutil
 import time
-import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql.streaming.query import StreamingQuery
 
 from remuda.errors import StorageError
 from remuda.index.answers import ERROR, MATCHES, VERSION
-from remuda.index.files import local, make_directory, place, writing
-from remuda.index.question import Question
+from remuda.index.question import Best, Question
 from remuda.index.storage import current_version
+from remuda.index.stores import address
 from remuda.model.expressions import clock
 from remuda.spark.matching import answered, exploded, observed
+from remuda.spark.stream_outputs import NOTE, Output, folder, output_at
 
-_MANIFEST = "_batch.json"
 _PINS = 100  # batches whose pins are kept; Spark itself retries none but the last
 
 
@@ -81,33 +77,34 @@ def match_stream(
     explode: bool = False,
     event: str | None = None,
     tags: Iterable[str] | None = None,
-    weights: Mapping[str, float] | None = None,
     trigger: Mapping[str, Any] | None = None,
     name: str | None = None,
     on_batch: Callable[[Batch], None] | None = None,
+    **best: Unpack[Best],
 ) -> StreamingQuery:
     """Start matching a stream; each micro-batch takes the version that is newest as it begins.
 
     `columns` of the events are kept, by default all; `top` asks for so many of the best; `event`,
-    `tags`, `weights` and `explode` are those of `match` and `top`; `trigger` has the arguments of
-    Spark's own, such as {"processingTime": "5 seconds"} or {"availableNow": True}. `on_batch` is
+    `tags`, `weights`, `by`, `per` and `explode` are those of `match` and `top`; `trigger` has those
+    of Spark's own, such as {"processingTime": "5 seconds"} or {"availableNow": True}. `on_batch` is
     told of every batch that is published, of one that is tried again perhaps twice. Output and
-    checkpoint are directories that driver and workers reach.
+    checkpoint are directories that driver and workers reach, or URIs; a checkpoint's must be one
+    that Spark itself can write to.
     """
     work = _Work(
-        index=_directory(index),
-        output=_directory(output),
-        pins=str(Path(_directory(checkpoint), "remuda")),
+        index=address(index),
+        output=str(output_at(output)),
+        pins=f"{output_at(checkpoint)}/remuda",
         columns=None if columns is None else tuple(columns),
         explode=explode,
         event=event,
-        question=Question.of(0, tags, top, weights),
+        question=Question.of(0, tags, top, **best),
         on_batch=on_batch,
     )
-    current_version(Path(work.index))  # better no stream than one that fails at its first event
+    current_version(work.index)  # better no stream than one that fails at its first event
     events.limit(0).select(*(work.columns or ("*",)))
-    for directory in (work.output, work.pins):
-        make_directory(Path(directory))
+    for place in (work.output, work.pins):
+        output_at(place).make()
 
     def process(frame: DataFrame, batch_id: int) -> None:
         batch = _published(frame, batch_id, work)
@@ -115,80 +112,64 @@ def match_stream(
             work.on_batch(batch)
 
     writer = events.writeStream.foreachBatch(process)
-    writer = writer.option("checkpointLocation", _directory(checkpoint))
+    writer = writer.option("checkpointLocation", str(output_at(checkpoint)))
     writer = writer.queryName(name) if name else writer
     return (writer.trigger(**trigger) if trigger else writer).start()
 
 
 def batches(output: str | PathLike[str]) -> Iterator[Batch]:
     """What the micro-batches of a stream were, in their order."""
-    found = {
-        int(one.name.partition("=")[2]): one for one in Path(_directory(output)).glob("batch_id=*")
-    }
-    for _, directory in sorted(found.items()):
-        yield _read_batch(directory)
-
-
-def _directory(path: str | PathLike[str]) -> str:
-    return str(local(path).absolute())
+    place = output_at(output)
+    for batch_id in place.batches():
+        note = place.note(f"{folder(batch_id)}/{NOTE}")
+        if note is not None:
+            yield _batch(note)
 
 
 def _published(frame: DataFrame, batch_id: int, work: _Work) -> Batch:
     """The batch, written and put in its place, unless it is there already."""
     began = time.monotonic()
-    target = Path(work.output, f"batch_id={batch_id}")
-    pin_file = Path(work.pins, f"{batch_id}.json")
-    if target.exists():
-        if not pin_file.exists():
-            reason = "another stream wrote it: choose another output, or remove what is there"
-            raise StorageError(str(target), reason)
-        return _read_batch(target)
-    pin = _pinned(pin_file, batch_id, work.index)
-    aside = _fresh(Path(work.output, "_writing"), batch_id)
-    seen = _write(frame, pin, aside, work)
-    batch = Batch(batch_id, pin.version, pin.now, **seen, seconds=time.monotonic() - began)
-    _put(aside / _MANIFEST, asdict(batch))
-    place(aside, target)
-    return batch
+    output, pins = output_at(work.output), output_at(work.pins)
+    pinned = pins.note(f"{batch_id}.json")
+    if pinned is None and output.has(batch_id):
+        reason = "another stream wrote it: choose another output, or remove what is there"
+        raise StorageError(f"{output}/{folder(batch_id)}", reason)
+    there = output.note(f"{folder(batch_id)}/{NOTE}")
+    if there is not None:
+        return _batch(there)
+    pin = _Pin(**json.loads(pinned)) if pinned is not None else _pin(pins, batch_id, work.index)
+    answers, seen = _answers(frame, pin, work)
+
+    def note() -> bytes:
+        counts = {name: int(value) for name, value in seen.get.items()}
+        seconds = time.monotonic() - began
+        batch = Batch(batch_id, pin.version, pin.now, **counts, seconds=seconds)
+        return json.dumps(asdict(batch)).encode()
+
+    output.write(answers, batch_id, note)
+    written = output.note(f"{folder(batch_id)}/{NOTE}")
+    assert written is not None
+    return _batch(written)
 
 
-def _pinned(file: Path, batch_id: int, index: str) -> _Pin:
-    """The version and moment of the batch: those of its first try."""
-    try:
-        return _Pin(**json.loads(file.read_bytes()))
-    except FileNotFoundError:
-        pin = _Pin(current_version(Path(index)), clock(None))
-    _put(file, pin._asdict())
-    (file.parent / f"{batch_id - _PINS}.json").unlink(missing_ok=True)
+def _pin(pins: Output, batch_id: int, index: str) -> _Pin:
+    """The version and moment of a batch that is tried for the first time, noted for later ones."""
+    pin = _Pin(current_version(index), clock(None))
+    pins.write_note(f"{batch_id}.json", json.dumps(pin._asdict()).encode())
+    pins.forget(f"{batch_id - _PINS}.json")
     return pin
 
 
-def _fresh(home: Path, batch_id: int) -> Path:
-    """A place for a new try, and nothing of the old ones."""
-    for old in home.glob(f"{batch_id}-*"):
-        shutil.rmtree(old, ignore_errors=True)
-    return home / f"{batch_id}-{uuid.uuid4().hex[:8]}"
-
-
-def _write(frame: DataFrame, pin: _Pin, aside: Path, work: _Work) -> dict[str, int]:
-    """Match the rows and write them; how many there were."""
+def _answers(frame: DataFrame, pin: _Pin, work: _Work) -> tuple[DataFrame, Observation]:
+    """The rows with what they match, counted as they are used."""
     question = work.question._replace(now=pin.now)
     answers = answered(frame, work.index, question, version=pin.version, event=work.event)
     seen = Observation()
     answers = observed(answers, seen, work.event)
     added = [MATCHES, VERSION] + ([ERROR] if work.event is not None else [])
     answers = answers.select(*(work.columns or frame.columns), *added)
-    if work.explode:
-        answers = exploded(answers)
-    answers.write.parquet(str(aside))
-    return {name: int(value) for name, value in seen.get.items()}
+    return exploded(answers) if work.explode else answers, seen
 
 
-def _read_batch(directory: Path) -> Batch:
-    return Batch(**json.loads((directory / _MANIFEST).read_bytes()))
-
-
-def _put(file: Path, content: dict[str, Any]) -> None:
-    """Write a small file, at once or not at all."""
-    with writing(file) as open_file:
-        open_file.write(json.dumps(content).encode())
+def _batch(note: bytes) -> Batch:
+    return Batch(**json.loads(note))

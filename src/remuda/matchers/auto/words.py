@@ -41,6 +41,7 @@ from remuda.matchers.auto.layout import (
     get,
     put,
 )
+from remuda.matchers.auto.levels import Standing
 from remuda.matchers.kernels.search import first_at_least
 
 _MOST_BYTES = 1 << 24
@@ -93,6 +94,7 @@ class Material(NamedTuple):
     selective: Bools
     space_starts: Ints
     sizes: Ints  # the present spaces of each dimension
+    standing: Standing
 
 
 def bytes_of(space_starts: Ints) -> Bytes:

@@ -53,17 +53,21 @@ class CurrentLists(NamedTuple):
     bounds: Floats
 
 
-def partitioned(lists: Ragged, sizes: Ints, origins: Ints, weights: Floats) -> PostingLists:
+def partitioned(
+    lists: Ragged, sizes: Ints, origins: Ints, weights: Floats, rest: Floats | None = None
+) -> PostingLists:
     """The lists of all keys cut into K-partitions, and Z beneath them.
 
     Id i is of size `sizes[i]`, ascending. `weights` are those of the items that `origins` names;
-    without any, all weigh 1.
+    without any, all weigh 1. `rest` is what a row in Z scores at most, 0 where it is not given.
     """
     z = 4 * np.flatnonzero(sizes == 0).astype(np.int32) + IN
     entries = np.concatenate((lists.items, z))
     starts = np.append(lists.starts, len(entries))
     key_runs, run_sizes, run_starts = _cut(starts, entries, sizes)
     bounds = _bounds(run_starts, entries, origins, weights, len(z))
+    if rest is not None and len(z):
+        bounds[-1] = max(bounds[-1], rest[sizes == 0].max())
     return frozen(PostingLists(key_runs, run_sizes, run_starts, entries, bounds))
 
 

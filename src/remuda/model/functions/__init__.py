@@ -18,6 +18,7 @@ from remuda.model.functions import (
     dates,
     extremes,
     foreign,
+    hashes,
     lists,
     text,
 )
@@ -35,6 +36,7 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
     | dates.FUNCTIONS
     | casts.FUNCTIONS
     | lists.FUNCTIONS
+    | hashes.FUNCTIONS
     | buckets.FUNCTIONS
     | foreign.FUNCTIONS
 )
