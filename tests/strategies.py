@@ -14,6 +14,7 @@ from uuid import UUID
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from hypothesis import reject
 from hypothesis import strategies as st
 
 from remuda.errors import InvalidCriterion
@@ -33,6 +34,7 @@ from remuda.model.conditions import (
     Network,
     NullValue,
     Prefix,
+    QuotedRange,
     Range,
     Regex,
     Related,
@@ -56,6 +58,7 @@ from remuda.model.operations import (
     ToDateTime,
 )
 from remuda.model.patterns import regex
+from remuda.model.quoted import Moment, Quoted
 from remuda.model.terms import Applied, Call, Case, Literal, Term, applied
 
 SOAK = os.environ.get("REMUDA_SOAK") == "1"
@@ -162,6 +165,21 @@ events = st.fixed_dictionaries(
 
 attributes = st.sampled_from(PATHS).map(Attribute.parse)
 _operands = st.lists(st.one_of(scalars, st.sampled_from(({"k": 1}, [1]))), max_size=4).map(tuple)
+_QUOTED = (
+    "1",
+    "0",
+    "2.5",
+    "2024-02-29",
+    "1970-01-01 00:00:00",
+    "true",
+    "1970",
+    " 3",
+    "2024-02-29 12",
+)
+_quoted = st.one_of(
+    st.sampled_from(_QUOTED).map(Quoted), st.sampled_from((*_DATES, *_TIMESTAMPS)).map(Moment)
+)
+_quoted_operands = st.lists(st.one_of(_quoted, scalars), max_size=4).map(tuple)
 
 
 @st.composite
@@ -170,6 +188,15 @@ def ranges(draw: st.DrawFn) -> Range:
     kind = draw(st.sampled_from((numbers, _STRINGS, _DATES, _TIMESTAMPS)))
     bound = st.one_of(st.none(), st.sampled_from(kind))
     return Range(draw(bound), draw(bound), draw(st.booleans()), draw(st.booleans()))
+
+
+@st.composite
+def quoted_ranges(draw: st.DrawFn) -> QuotedRange:
+    other = draw(
+        st.one_of(st.none(), _quoted, st.sampled_from((1, "b", _DATES[0], _TIMESTAMPS[0])))
+    )
+    bounds = draw(st.permutations((draw(_quoted), other)))
+    return QuotedRange(*bounds, draw(st.booleans()), draw(st.booleans()))
 
 
 def is_pattern(pattern: str) -> bool:
@@ -198,8 +225,10 @@ _networks = st.sampled_from(
 conditions = st.one_of(
     _operands.map(In),
     _operands.map(In),
+    _quoted_operands.map(In),
     ranges(),
     ranges(),
+    quoted_ranges(),
     st.builds(Regex, _patterns, st.booleans()),
     st.builds(
         Version,
@@ -220,6 +249,7 @@ conditions = st.one_of(
     st.builds(Suffix, _texts),
     st.builds(Contains, _texts),
     st.builds(Related, st.sampled_from(Relation), _operands),
+    _quoted_operands.map(lambda values: Related(Relation.OVERLAPS, values)),
     st.just(Exists()),
     st.just(Missing()),
     st.just(NullValue()),
@@ -259,7 +289,11 @@ def _calls(draw: st.DrawFn, arguments: st.SearchStrategy[Term]) -> Term:
     function = FUNCTIONS[name]
     most = function.least + 2 if function.most is None else function.most
     n = draw(st.integers(function.least, most))
-    return Call(name, tuple(draw(st.lists(arguments, min_size=n, max_size=n))))
+    drawn = tuple(draw(st.lists(arguments, min_size=n, max_size=n)))
+    try:
+        return Call(name, drawn)
+    except InvalidCriterion:  # literals that the function never takes
+        reject()
 
 
 _flagged = st.builds(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from contextlib import suppress
+from datetime import date, datetime
 from typing import Any, get_args
 
 import pytest
@@ -22,6 +23,7 @@ from remuda.model.conditions import Comparison, Condition, Relation
 from remuda.model.explanations import describe
 from remuda.model.expressions import Polarity, Predicate
 from remuda.model.operations import Arithmetic, Integral, Operation
+from remuda.model.quoted import Moment, Quoted
 from remuda.model.terms import Applied
 from remuda.proof.deriving import derive
 from strategies import NOW
@@ -29,6 +31,7 @@ from strategies import NOW
 CONDITIONS: dict[type, Any] = {
     conditions.In: conditions.In((1, "b")),
     conditions.Range: conditions.Range(1, 5, lower_closed=True),
+    conditions.QuotedRange: conditions.QuotedRange(Quoted("1"), 5, lower_closed=True),
     conditions.Regex: conditions.Regex("b+"),
     conditions.Version: conditions.Version("1.2", above=True),
     conditions.SemVer: conditions.SemVer("1.2.0-rc.1", Comparison.AT_MOST, parts=True),
@@ -55,6 +58,18 @@ OPERATIONS: dict[type, Any] = {
     operations.DateTime: operations.DateTime(Extract.YEAR),
     operations.ToDateTime: operations.ToDateTime(),
 }
+QUOTED: list[Any] = [
+    conditions.In((Quoted("1"), "b", Quoted("true"))),
+    conditions.In((Moment(date(1970, 1, 2)), Moment(datetime(2024, 2, 29, 12)))),
+    conditions.In(("1", date(1970, 1, 2), datetime(1970, 1, 2))),
+    conditions.Related(Relation.OVERLAPS, (Quoted("1"), Moment(date(1970, 1, 2)), "1")),
+    conditions.Related(Relation.SUBSET, ("1", date(1970, 1, 2))),
+    conditions.QuotedRange(Quoted("1970-01-02"), None),
+    conditions.QuotedRange(None, Moment(datetime(1970, 1, 2, 1)), upper_closed=True),
+    conditions.QuotedRange(Moment(date(1970, 1, 2)), Quoted("1970-01-03"), True, True),
+    conditions.Range("1", "2"),
+    conditions.Range(date(1970, 1, 1), date(1970, 1, 3)),
+]
 A = Attribute.parse("a")
 PREDICATES = [
     *(
@@ -62,6 +77,7 @@ PREDICATES = [
         for condition in CONDITIONS.values()
         for polarity in Polarity
     ),
+    *(Predicate(A, condition) for condition in QUOTED),
     *(
         Predicate(Applied(operation, A), conditions.Range(0, 3000))
         for operation in OPERATIONS.values()
@@ -72,6 +88,8 @@ EVENTS: list[dict[str, Any]] = [
     {"a": [1, "b"]}, {"a": [1, 2]}, {"a": True}, {"a": 86_400_000}, {"a": "1970-01-02T00:00:00Z"},
     {"a": {"k": 1}}, {"a": "1.2"}, {"a": ["1.2.0-rc.1+b", None]}, {"a": "v1.2.0-alpha"},
     {"a": [{"k": 1, "n": 3}, {"k": 2}]}, {"a": [{"k": 1}, {"n": 3}]}, {"a": [{"k": 1, "n": 3}]},
+    {"a": date(1970, 1, 2)}, {"a": datetime(1970, 1, 2)}, {"a": datetime(1970, 1, 2, 1)},
+    {"a": date(1970, 1, 3)}, {"a": "1"}, {"a": "1970-01-02"}, {"a": ["15", 7]}, {"a": False},
     {"a": "10.1.2.3"}, {"a": ["2001:db8::1", "x"]}, {"a": "::10.1.2.3"},
 ]  # fmt: skip
 

@@ -11,6 +11,7 @@ from decimal import Decimal
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -39,7 +40,7 @@ from remuda.model.conditions import (
 from remuda.model.expressions import And, Expression, Not, Or, Polarity, Predicate
 from remuda.model.operations import Divide, Integral
 from remuda.model.terms import applied
-from strategies import NOW, count
+from strategies import NOW, SEED, count
 
 _DAY, _TICK = timedelta(days=1), timedelta(microseconds=1)
 _FIRST, _NOON = date(2024, 2, 28), datetime(2024, 2, 28, 12, tzinfo=UTC)
@@ -51,7 +52,7 @@ _CONSTANTS = (_NUMBERS, _TEXTS, _DATES, _MOMENTS)
 _ABSENT = object()
 VALUES = (
     *(0, 1, Decimal("1.5"), 2, 2.5, 3, 4),
-    *("", "\0", "a", "a\0", "a\0\0", "ab", "b", "b1", "1.0.0", "3.0.0"),
+    *("", "\0", "a", "a\0", "a\0\0", "ab", "b", "b1", "c", "1.0.0", "3.0.0"),
     *(_FIRST - _DAY, _FIRST, _FIRST + _DAY, _FIRST + 2 * _DAY, date.max),
     *(_NOON - _TICK, _NOON, _NOON + _TICK, _NOON + 2 * _TICK),
     *(True, False, float("nan"), None, _ABSENT),
@@ -156,10 +157,10 @@ def _check(index: Index, criteria: list[Expression], regions: list[Expression]) 
 
 
 @pytest.mark.soak
-@settings(max_examples=count(150, 6_000))
+@settings(max_examples=count(150, 9_000))
 @given(
-    criteria=st.lists(_criteria, min_size=1, max_size=6),
-    regions=st.lists(_regions, min_size=1, max_size=4),
+    criteria=st.lists(_criteria, min_size=3, max_size=6),
+    regions=st.lists(_regions, min_size=2, max_size=4),  # 10^5 pairs in all of a soak
     matcher=st.sampled_from(("auto", "betree", *NAMES)),
 )
 def test_regions_agree_with_every_event_within_them(criteria, regions, matcher) -> None:
@@ -244,6 +245,42 @@ def test_worked_examples(row: str, matcher: str) -> None:
     assert certain.exact[0]
 
 
+@pytest.mark.parametrize("matcher", ["auto", "betree"])
+def test_the_papers_stabbing_subscriptions(matcher: str) -> None:
+    """SQ(e): each predicate of a subscription meets one of the event, on the same attribute."""
+    rng, domain = np.random.default_rng(SEED), range(10)
+
+    def drawn() -> dict[str, set[int]]:
+        names = rng.choice(list("pqrstu"), rng.integers(1, 4), replace=False)
+        spans = [sorted(rng.integers(0, 10, 2).tolist()) for _ in names]
+        return {name: set(range(lo, hi + 1)) for name, (lo, hi) in zip(names, spans, strict=True)}
+
+    def written(conjunction: dict[str, set[int]]) -> Expression:
+        return And(*(attr(name).isin(*values) for name, values in conjunction.items()))
+
+    subscriptions = [drawn() for _ in range(300)]
+    index = Index.build(
+        (Criterion(f"{n}", written(one)) for n, one in enumerate(subscriptions)), matcher=matcher
+    )
+    for _ in range(50):
+        event = drawn()
+        stabbed = {
+            f"{n}"
+            for n, one in enumerate(subscriptions)
+            if all(any(x in event.get(name, ()) and x in own for x in domain)
+                   for name, own in one.items())
+        }  # fmt: skip
+        found = index.possible(written(event), missing=set("pqrstu") - event.keys())
+        assert (set(found.ids(0)), found.exact.tolist()) == (stabbed, [True])
+
+
+def test_more_regions_than_are_asked_at_once() -> None:
+    index = Index.build(Criterion(f"{n}", attr("x") <= n) for n in range(5))
+    found = index.possible([attr("x") > n % 5 for n in range(2_500)])
+    assert found.counts().tolist() == [4 - n % 5 for n in range(2_500)]
+    assert len(index.certain([])) == 0
+
+
 def test_what_is_not_mentioned_may_be_anything() -> None:
     index = Index.build(Criterion(name, parse(text)) for name, text in RULES.items())
     found = index.possible("price BETWEEN 30 AND 60 AND country IN ('IN', 'SG')")
@@ -291,3 +328,15 @@ def test_regions_in_every_form_are_the_same() -> None:
     forms = [expression, "price BETWEEN 30 AND 60", Criterion("r", expression).to_json()]
     found = index.possible(forms)
     assert len({frozenset(found.ids(i)) for i in range(3)}) == 1
+
+
+def test_a_region_that_may_be_empty_is_not_answered_exactly() -> None:
+    index = Index.build([Criterion("true", And())])
+    where = And(attr("a").contains("x"), Not(attr("a").prefix("")))
+    assert not index.possible(where).exact[0]
+
+
+def test_a_region_does_not_tell_null_from_absent() -> None:
+    index = Index.build([Criterion("there", ~attr("a").is_null_value())])
+    found = index.possible(attr("a").is_null_value())
+    assert (found.ids(0), found.exact.tolist()) == (["there"], [False])

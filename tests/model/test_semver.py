@@ -84,7 +84,7 @@ FORMS = {
     "semver(app) < '1.2.0'": rm.attr("app").semver() < "1.2.0",
     "semver(app) <= '1.2.0'": rm.attr("app").semver() <= "1.2.0",
     "semver(app) = '1.2.0'": rm.attr("app").semver() == "1.2.0",
-    "semver(app) <> '1.2.0'": (rm.attr("app").semver() == "1.2.0").strong(),
+    "semver(path('app')) <> '1.2.0'": (rm.attr("app").semver() == "1.2.0").strong(),
     "(semver(app) = '1.2.0') IS NOT TRUE": rm.attr("app").semver() != "1.2.0",
     "semver(app, parts => TRUE) >= '1.2'": rm.attr("app").semver(parts=True) >= "1.2",
     "semver(app, parts => TRUE, v => TRUE) < 'v2'": rm.attr("app").semver(parts=True, v=True)
@@ -125,7 +125,7 @@ REFUSED = {
     "semver(app, full => TRUE) > '1.0.0'": "the options here are parts => TRUE and v => TRUE",
     "semver(app, parts => 1) > '1.0.0'": "the options here are",
     "semver(app, b) > '1.0.0'": "the options here are",
-    "startswith(app, x => TRUE)": "a literal is needed",
+    "startswith(app, x => TRUE)": "a value is needed",
 }
 
 

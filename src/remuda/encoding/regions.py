@@ -8,7 +8,7 @@ one attribute do not depend on those of another: a region is a product.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, NamedTuple
@@ -57,7 +57,10 @@ class Values:
         """Those that an expression about the one attribute holds for."""
         predicates = list(_leaves(condition))
         spaces = _partition(predicates)
-        cells = _inhabited(spaces, fold(condition, lambda *node: _cells(spaces, *node)))
+        everything = frozenset(range(spaces.n_present + 1))
+        cells = fold(condition, lambda *node: _cells(spaces, everything, *node))
+        lived = {cell for lo, hi in inhabited(spaces) for cell in range(lo, hi)}
+        cells &= lived | {MISSING}
         written = [one for each in predicates for one in _written(each.condition)]
         points = {spaces.of(value) for value in written}
         if not cells - {MISSING} <= points:
@@ -66,7 +69,8 @@ class Values:
         held = [one for one in written if condition.truth(Known({attribute: one}), now)]
         finite = tuple({spaces.of(value): value for value in held}.values())
         cells = frozenset(map(spaces.of, finite)) | (cells & {MISSING})
-        return cls(spaces, cells, finite, condition=condition)
+        told = any(view_of(predicate.condition) is View.LACK for predicate in predicates)
+        return cls(spaces, cells, finite, not told or MISSING not in cells, condition)
 
     @property
     def may_be_missing(self) -> bool:
@@ -96,59 +100,64 @@ class Values:
         return _NAN if OTHER in self.cells else value_between(*next(self.intervals()))
 
     def spans_in(self, spaces: ValueSpaces) -> list[Span]:
-        """The present spaces of another partition that have some of the values, in any order."""
+        """The present spaces of another partition that have some of the values, ascending."""
         found: list[Span] = []
         for kind, lower, upper in self.intervals():
-            if kind not in spaces.first:
-                found.append((OTHER, OTHER + 1))
-                continue
-            first = spaces.first[kind]
-            found += [
-                (first + place, first + place + 1) for place in _met(spaces, kind, lower, upper)
-            ]
+            found += _met(spaces, kind, lower, upper) if kind in spaces.first else [_OTHER]
         own = {point for point, space in self.spaces.points.items() if space in self.cells}
         points = {space for point, space in spaces.points.items() if point in own}
         if OTHER in self.cells or len(points) < len(own):
-            found.append((OTHER, OTHER + 1))
+            found.append(_OTHER)
         if OTHER in self.cells:
             points.update(_scalar_points(spaces, self.spaces.points))
             for kind in spaces.first.keys() - self.spaces.first.keys():
-                first = spaces.first[kind]
-                places = _met(spaces, kind, None, None)
-                found += [(first + place, first + place + 1) for place in places]
-        return found + [(space, space + 1) for space in points]
+                found += _met(spaces, kind, None, None)
+        found += [(space, space + 1) for space in points]
+        return sorted(set(found)) if len(found) > 1 else found
 
 
-def inhabited(spaces: ValueSpaces) -> Iterator[int]:
+_OTHER = OTHER, OTHER + 1
+
+
+def inhabited(spaces: ValueSpaces) -> list[Span]:
     """The present spaces that have a scalar in them: between two days there is none."""
-    yield OTHER
-    yield from _scalar_points(spaces, ())
-    for kind, first in spaces.first.items():
-        yield from (first + place for place in _met(spaces, kind, None, None))
+    found = [_OTHER, *((space, space + 1) for space in _scalar_points(spaces, ()))]
+    for kind in spaces.first:
+        found += _met(spaces, kind, None, None)
+    return found
 
 
-def _scalar_points(spaces: ValueSpaces, but: Iterable[Any]) -> list[int]:
-    known = set(but)
+def _scalar_points(spaces: ValueSpaces, but: Collection[Any]) -> list[int]:
     return [
-        space for point, space in spaces.points.items() if is_scalar(point) and point not in known
+        space for point, space in spaces.points.items() if is_scalar(point) and point not in but
     ]
 
 
-def _met(spaces: ValueSpaces, kind: Kind, lower: Cut | None, upper: Cut | None) -> Iterator[int]:
-    """The cells of a kind, from 0, that have values between the cuts."""
-    cuts = spaces.cuts[kind]
+def _met(spaces: ValueSpaces, kind: Kind, lower: Cut | None, upper: Cut | None) -> list[Span]:
+    """The spaces of a kind that have values between the cuts, neighbours together."""
+    cuts, first = spaces.cuts[kind], spaces.first[kind]
     begin = 0 if lower is None else bisect_right(cuts, lower)
     end = len(cuts) if upper is None else bisect_left(cuts, upper)
+    if kind is Kind.NUMBER:  # dense, so that at most what is beyond infinity is empty
+        begin += begin < end and not _has_value(kind, lower, cuts[begin])
+        end -= begin < end and not _has_value(kind, cuts[end - 1], upper)
+        return [(first + begin, first + end + 1)]
+    found: list[Span] = []
     for place in range(begin, end + 1):
         low = lower if place == begin else cuts[place - 1]
         high = upper if place == end else cuts[place]
-        dense = kind is Kind.NUMBER and low is not None and high is not None
-        if dense or value_between(kind, low, high) is not None:
-            yield place
+        if _has_value(kind, low, high):
+            begins = found[-1][0] if found and found[-1][1] == first + place else first + place
+            if begins < first + place:
+                found.pop()
+            found.append((begins, first + place + 1))
+    return found
 
 
-def _inhabited(spaces: ValueSpaces, cells: frozenset[int]) -> frozenset[int]:
-    return cells & {MISSING, *inhabited(spaces)}
+def _has_value(kind: Kind, lower: Cut | None, upper: Cut | None) -> bool:
+    if kind is Kind.NUMBER and lower is not None and upper is not None:
+        return lower < upper
+    return value_between(kind, lower, upper) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +200,11 @@ class Region:
     def empty(self) -> bool:
         """Whether there is no event in it."""
         return any(not one.cells for one in self.values.values())
+
+    @property
+    def exact(self) -> bool:
+        """Whether it is known which values there are; otherwise there may be none at all."""
+        return all(one.exact for one in self.values.values())
 
     def knows(self, attribute: Attribute) -> bool:
         """Whether the attribute is what it is in the event."""
@@ -295,12 +309,16 @@ def _written(condition: Condition) -> tuple[Any, ...]:
 
 
 def _cells(
-    spaces: ValueSpaces, node: Expression, parts: Sequence[frozenset[int]]
+    spaces: ValueSpaces,
+    everything: frozenset[int],
+    node: Expression,
+    parts: Sequence[frozenset[int]],
 ) -> frozenset[int]:
     """The cells whose values satisfy the node, in negation normal form; rather too many."""
-    everything = frozenset(range(spaces.n_present + 1))
     if isinstance(node, Predicate):
         return _accepted(spaces, everything, node)
+    if len(parts) == 1:
+        return parts[0]
     if isinstance(node, And):
         return everything.intersection(*parts)
     return frozenset().union(*parts)

@@ -28,6 +28,7 @@ from remuda.model.conditions import (
     Network,
     NullValue,
     Prefix,
+    QuotedRange,
     Range,
     SemVer,
     Version,
@@ -89,6 +90,8 @@ class ValueSpaces:
                 return _joined((space, space + 1) for space in map(self.point, condition.keys))
             case Range():
                 return self._between(condition.kind, *_range_cuts(condition))
+            case QuotedRange():
+                return _joined(span for one in condition.ranges for span in self.spans(one))
             case Prefix(text):
                 return self._between(Kind.STRING, *_prefix_cuts(text))
             case Exists():
@@ -266,6 +269,9 @@ def _collect(
     elif isinstance(condition, Range):
         made = cuts.setdefault(condition.kind, set())
         made.update(cut for cut in _range_cuts(condition) if cut is not None)
+    elif isinstance(condition, QuotedRange):
+        for one in condition.ranges:
+            _collect(one, points, cuts)
     elif isinstance(condition, Prefix):
         made = cuts.setdefault(Kind.STRING, set())
         made.update(cut for cut in _prefix_cuts(condition.text) if cut is not None)

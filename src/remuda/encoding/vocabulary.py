@@ -40,6 +40,7 @@ from remuda.model.conditions import (
     Network,
     NullValue,
     Prefix,
+    QuotedRange,
     Range,
     Regex,
     Related,
@@ -113,7 +114,7 @@ def view_of(condition: Condition) -> View:
             return View.PATTERN
         case Related():
             return View.SET
-        case In() | Range() | Prefix() | Exists() | Missing():
+        case In() | Range() | QuotedRange() | Prefix() | Exists() | Missing():
             return View.VALUE
         case NullValue() | Absent():
             return View.LACK

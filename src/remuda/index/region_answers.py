@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from remuda.arrays import Bools, Ints, Longs, frozen
+from remuda.arrays import Bools, Ints, Longs, frozen, starts_of
 from remuda.encoding.regions import Region
-from remuda.index.hits import none, only, side_by_side
+from remuda.index.hits import joined, none, only, side_by_side
 from remuda.index.matches import Matches
 from remuda.index.question import Question
 from remuda.index.regions import Laid
@@ -20,6 +20,8 @@ from remuda.matchers.kernels.grades import ALL
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import And, Expression, Predicate, fold
 from remuda.model.terms import facts_of
+
+_AT_ONCE = 1024  # regions: each has a flag or two for every dimension
 
 
 class Undecided(NamedTuple):
@@ -44,14 +46,14 @@ def possible(
     parts: Sequence[Part], names: Names, regions: Sequence[Region], question: Question
 ) -> Matches:
     """The criteria that some event of each region satisfies."""
-    return _joined([_possible(part, regions, question) for part in parts], names, len(regions))
+    return _asked(_possible, parts, names, regions, question)
 
 
 def certain(
     parts: Sequence[Part], names: Names, regions: Sequence[Region], question: Question
 ) -> Matches:
     """The criteria that every event of each region satisfies."""
-    return _joined([_certain(part, regions, question) for part in parts], names, len(regions))
+    return _asked(_certain, parts, names, regions, question)
 
 
 def undecided(parts: Sequence[Part], region: Region, question: Question) -> list[Undecided]:
@@ -62,12 +64,12 @@ def undecided(parts: Sequence[Part], region: Region, question: Question) -> list
         rows = part.segment.widened.possible(laid)
         sure = dict(zip(rows.rows.tolist(), (rows.grades == ALL).tolist(), strict=True))
         hits = part.admitted(Hits(rows.starts, rows.rows, 0), question)
-        yes, doubted = _proven(part, laid, hits, [region])
+        yes, doubted = _proven(part, hits, [region] * (len(hits.rows) > 0))
         for place, holds, doubt in zip(hits.rows.tolist(), yes, doubted, strict=True):
             if not holds:
                 criterion = part.roster.criteria[place]
                 needed = tuple(sorted(map(str, _needed(criterion.expression, region))))
-                exact = sure[place] and not doubt and not laid.blurred[0]
+                exact = sure[place] and not doubt and not part.segment.widened.blurs(region)
                 order = int(part.roster.orders[place])
                 found.append((order, Undecided(criterion.id, needed, exact)))
     return [one for _, one in sorted(found, key=lambda pair: pair[0])]
@@ -80,7 +82,7 @@ def _possible(part: Part, regions: Sequence[Region], question: Question) -> _Fou
     lived = ~np.array([region.empty for region in regions], np.bool_)
     hits = only(hits, np.repeat(lived, np.diff(rows.starts)))
     doubtful = part.admitted(only(Hits(*rows[:2], 0), rows.grades < ALL), question)
-    exact = (np.diff(doubtful.starts) == 0) & ~laid.blurred
+    exact = (np.diff(doubtful.starts) == 0) & _clear(part, regions)
     return _Found(part.admitted(hits, question), exact | ~lived)
 
 
@@ -92,26 +94,37 @@ def _certain(part: Part, regions: Sequence[Region], question: Question) -> _Foun
     rows = [everything if region.empty else next(matched) for region in regions]
     starts: Longs = np.concatenate([[0], np.cumsum([len(one) for one in rows])])
     hits = Hits(starts, np.concatenate([np.empty(0, np.int32), *rows]).astype(np.int32), 0)
-    laid = _laid(part, regions)
-    yes, doubted = _proven(part, laid, hits, regions)
+    asked = np.flatnonzero(np.diff(starts))  # the others need not be laid out
+    yes, doubted = _proven(part, hits, [regions[i] for i in asked.tolist()])
     of_region = np.repeat(np.arange(len(regions)), np.diff(starts))
     empty = np.array([region.empty for region in regions], np.bool_)
-    exact = np.array([all(one.exact for one in region.values.values()) for region in regions])
-    exact &= (np.bincount(of_region[doubted], minlength=len(regions)) == 0) & ~laid.blurred
+    no_doubts = np.bincount(of_region[doubted], minlength=len(regions)) == 0
+    exact = no_doubts & _clear(part, regions)
     return _Found(only(hits, yes | empty[of_region]), exact | empty)
 
 
-def _proven(part: Part, laid: Laid, hits: Hits, regions: Sequence[Region]) -> tuple[Bools, Bools]:
-    """Which of the hits hold for every event of their region, and of which that is not known."""
-    grades, refuted = part.segment.widened.certain(laid, hits.starts, hits.rows)
+def _proven(part: Part, hits: Hits, regions: Sequence[Region]) -> tuple[Bools, Bools]:
+    """Which of the hits hold for every event of their region, and of which that is not known.
+
+    The regions are those that have hits.
+    """
+    counts = np.diff(hits.starts)
+    starts = starts_of(counts[counts > 0])
+    grades, refuted = part.segment.widened.certain(_laid(part, regions), starts, hits.rows)
     yes: Bools = grades == ALL
     doubted = np.zeros(len(yes), np.bool_)
-    of_region = np.repeat(np.arange(len(regions)), np.diff(hits.starts))
+    of_region = np.repeat(np.arange(len(regions)), np.diff(starts))
     for i in np.flatnonzero(~yes & ~refuted).tolist():
         expression = part.roster.criteria[int(hits.rows[i])].expression
         verdict = regions[int(of_region[i])].certain(expression)
         yes[i], doubted[i] = verdict is True, verdict is None
     return yes, doubted
+
+
+def _clear(part: Part, regions: Sequence[Region]) -> Bools:
+    """The regions of which it is known what is in them."""
+    widened = part.segment.widened
+    return np.array([one.exact and not widened.blurs(one) for one in regions], np.bool_)
 
 
 def _laid(part: Part, regions: Sequence[Region]) -> Laid:
@@ -127,11 +140,23 @@ def _all_of(part: Part) -> Hits:
     return Hits(np.array([0, len(places)], np.int64), places, 0)
 
 
-def _joined(found: Sequence[_Found], names: Names, n_regions: int) -> Matches:
-    if not found:
-        found = [_Found(none(n_regions, scored=False), np.ones(n_regions, np.bool_))]
-    hits = side_by_side([one.hits for one in found], names.starts.tolist())
-    exact = np.logical_and.reduce([one.exact for one in found])
+def _asked(
+    answer: Callable[[Part, Sequence[Region], Question], _Found],
+    parts: Sequence[Part],
+    names: Names,
+    regions: Sequence[Region],
+    question: Question,
+) -> Matches:
+    """What all parts say, some regions at a time."""
+    pieces = []
+    for first in range(0, len(regions), _AT_ONCE):
+        some = regions[first : first + _AT_ONCE]
+        found = [answer(part, some, question) for part in parts]
+        found = found or [_Found(none(len(some), scored=False), np.ones(len(some), np.bool_))]
+        hits = side_by_side([one.hits for one in found], names.starts.tolist())
+        pieces.append(_Found(hits, np.logical_and.reduce([one.exact for one in found])))
+    hits = joined([one.hits for one in pieces] or [none(0, scored=False)])
+    exact = np.concatenate([np.empty(0, np.bool_), *(one.exact for one in pieces)])
     return Matches(hits.starts, hits.rows, names, exact=frozen(exact))
 
 

@@ -20,7 +20,7 @@ from remuda.encoding.encoder import Encoder
 from remuda.encoding.plan import Plan
 from remuda.encoding.programs import Programs
 from remuda.encoding.regions import Region, Values, inhabited, is_plain_path, is_within
-from remuda.encoding.spaces import LackSpaces, ValueSpaces
+from remuda.encoding.spaces import LackSpaces, Span, ValueSpaces
 from remuda.encoding.table import ClauseTable, EventBatch, Predicates
 from remuda.encoding.vocabulary import Vocabulary
 from remuda.jit import kernel
@@ -57,7 +57,6 @@ class Laid(NamedTuple):
     batch: EventBatch
     loose: Bools  # a row a region
     known: Bools
-    blurred: Bools  # regions that name paths which are bound to others
 
 
 class Widening:
@@ -84,6 +83,7 @@ class Widened:
         self.matcher = matcher.build(table)
         self.dim_of_space = frozen(table.dim_of_space())
         self._starts = own.space_starts.astype(np.int64) + WIDER * np.arange(own.n_dims + 1)
+        self._firsts: list[int] = self._starts.tolist()
         self._loose = self._bound.loose()
         self._always = frozen(np.unique(plan.cnf_owners.items).astype(np.int32))
         self._dims: dict[Attribute, list[int]] = {}
@@ -99,8 +99,11 @@ class Widened:
         rows = [self._row(region, encoder, loose[i], known[i]) for i, region in enumerate(regions)]
         spaces = np.concatenate([np.empty(0, np.int32), *rows]).astype(np.int32)
         batch = EventBatch(starts_of([len(row) for row in rows]), spaces)
-        blurred = np.array([self._bound.blurs(region) for region in regions], np.bool_)
-        return Laid(batch, loose, known, blurred)
+        return Laid(batch, loose, known)
+
+    def blurs(self, region: Region) -> bool:
+        """Whether the region says something of paths beyond those that it names."""
+        return self._bound.blurs(region)
 
     def possible(self, laid: Laid) -> Rows:
         """The criteria that some event of each region satisfies, or perhaps does."""
@@ -129,15 +132,18 @@ class Widened:
         if region.unknown is not None:
             return self._partly(region, encoder, loose, known)
         anything = np.ones(len(loose), np.bool_)
-        listed: list[NDArray[np.int64]] = []
+        los, his = [], []
         for path, values in region.values.items():
-            for dim, spaces in self._spaces(path, values, region.now, encoder, loose):
+            for dim, missing, spans in self._spaces(path, values, region.now, encoder, loose):
                 anything[dim] = False
-                shifted = np.where(spaces == 0, MISSING, spaces + WIDER)
-                if spaces.any():  # missing alone is what is not listed
-                    listed.append(self._starts[dim] + shifted)
+                start = self._firsts[dim]
+                if spans and missing:  # missing alone is what is not listed
+                    los.append(start + MISSING)
+                    his.append(start + MISSING + 1)
+                los += [start + WIDER + lo for lo, _ in spans]
+                his += [start + WIDER + hi for _, hi in spans]
         anys = self._starts[:-1][anything] + ANY
-        return np.sort(np.concatenate([anys, *listed]))
+        return np.sort(np.concatenate([anys, _expanded(los, his)]))
 
     def _partly(
         self, region: Region, encoder: Encoder, loose: Bools, known: Bools
@@ -154,24 +160,25 @@ class Widened:
 
     def _spaces(
         self, path: Attribute, values: Values, now: int, encoder: Encoder, loose: Bools
-    ) -> Iterator[tuple[int, NDArray[np.int64]]]:
-        """The spaces that are possible on dimensions of the attribute, 0 being missing."""
+    ) -> Iterator[tuple[int, bool, list[Span]]]:
+        """Of dimensions of the attribute: whether it may be missing, and the possible spaces."""
         by_dim = {} if values.finite is None else self._finite(path, values, now, encoder)
         for dim in self._dims.get(path, ()):
             if dim in by_dim:
                 loose[dim] = False
-                yield dim, by_dim[dim]
+                spaces = by_dim[dim]
+                yield dim, 0 in spaces, [(one, one + 1) for one in sorted(spaces - {0})]
                 continue
-            found = _of_values(values, self.vocabulary, dim)
-            if found is None:
+            spans = _of_values(values, self.vocabulary, dim)
+            if spans is None:
                 loose[dim] = True
             else:
                 loose[dim] |= not values.exact
-                yield dim, found
+                yield dim, values.may_be_missing, spans
 
     def _finite(
         self, path: Attribute, values: Values, now: int, encoder: Encoder
-    ) -> dict[int, NDArray[np.int64]]:
+    ) -> dict[int, set[int]]:
         """The spaces of values that were written down, each looked at in all ways."""
         found: dict[int, set[int]] = {}
         starts = self.plan.conjunctions.space_starts
@@ -191,23 +198,26 @@ class Widened:
                     inside = [space for space in case if starts[dim] < space < starts[dim + 1]]
                     own = [space - int(starts[dim]) for space in inside] or [0]
                     found.setdefault(dim, set()).update(own)
-        return {dim: np.array(sorted(own), np.int64) for dim, own in found.items()}
+        return found
 
 
-def _of_values(values: Values, vocabulary: Vocabulary, dim: int) -> NDArray[np.int64] | None:
-    """The spaces that hold some of the values; None where that cannot be said."""
+def _expanded(los: list[int], his: list[int]) -> NDArray[np.int64]:
+    """All numbers of the spans."""
+    first = np.array(los, np.int64)
+    counts = np.array(his, np.int64) - first
+    starts = starts_of(counts)
+    return np.arange(starts[-1]) + np.repeat(first - starts[:-1], counts)
+
+
+def _of_values(values: Values, vocabulary: Vocabulary, dim: int) -> list[Span] | None:
+    """The present spaces that hold some of the values; None where that cannot be said."""
     spaces, dimension = vocabulary.spaces[dim], vocabulary.dimensions[dim]
     if not isinstance(dimension.term, Attribute):
         return None
     if isinstance(spaces, LackSpaces):
-        missing = [0, LackSpaces.NULL] if values.may_be_missing else []
-        present = [1] if values.cells - {0} else []
-        return np.array(sorted(missing + present), np.int64)
-    if not isinstance(spaces, ValueSpaces):
-        return None
-    spans = values.spans_in(spaces)
-    own = [np.arange(lo, hi) for lo, hi in spans] + [np.zeros(int(values.may_be_missing), np.int64)]
-    return np.unique(np.concatenate(own))
+        missing = [(LackSpaces.NULL, LackSpaces.NULL + 1)] if values.may_be_missing else []
+        return ([(1, 2)] if values.cells - {0} else []) + missing
+    return values.spans_in(spaces) if isinstance(spaces, ValueSpaces) else None
 
 
 class _Bound:
@@ -252,7 +262,9 @@ def _words(vocabulary: Vocabulary) -> Words:
     for dim, spaces in enumerate(vocabulary.spaces):
         if isinstance(spaces, ValueSpaces):
             if id(spaces) not in done:
-                done[id(spaces)] = np.array([0, *inhabited(spaces)], np.int64)
+                done[id(spaces)] = _expanded(
+                    *map(list, zip((0, 1), *inhabited(spaces), strict=True))
+                )
             lived[starts[dim] : starts[dim + 1]] = False
             lived[starts[dim] + done[id(spaces)]] = True
     before = starts_of(lived)

@@ -12,8 +12,9 @@ from remuda.errors import InvalidCriterion
 from remuda.language import json_form
 from remuda.language.criterion import Criterion
 from remuda.model.attributes import Attribute
-from remuda.model.conditions import TWO_VALUED, In, Range
+from remuda.model.conditions import TWO_VALUED, In, QuotedRange, Range
 from remuda.model.expressions import Expression, Predicate
+from remuda.model.quoted import Quoted
 
 _VALUES: tuple[Any, ...] = ("", 0, 0.5, True, [""], {})
 
@@ -81,13 +82,15 @@ def _has_ordinary_operands(condition: Any) -> bool:
     kind = type(condition)
     if kind is In:
         return all(map(_is_ordinary_value, condition.values))
-    if kind is Range:
+    if kind is Range or kind is QuotedRange:
         return _is_ordinary_value(condition.lower) and _is_ordinary_value(condition.upper)
     return kind in TWO_VALUED
 
 
 def _is_ordinary_value(value: Any) -> bool:
     kind = type(value)
+    if kind is Quoted:
+        value, kind = value.text, str
     if kind is str:
         return bool(value.isascii())
     return kind is int or kind is float or kind is bool or value is None

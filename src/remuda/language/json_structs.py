@@ -88,7 +88,7 @@ class Range(_Detail, tag="RANGE"):
             # double; everywhere else these are numbers like any other
             lower = None if lower == _DOUBLE_MIN else lower
             upper = None if upper == _DOUBLE_MAX else upper
-        return conditions.Range(
+        return conditions.range_of(
             lower, upper, bool(self.include_lower_bound), bool(self.include_upper_bound)
         )
 
@@ -541,7 +541,7 @@ def _bound(written: int | float | str | Typed | None, place: str) -> Any:
     if type(written) is not Typed:
         return written
     bound = _at(place, written.value)
-    _at(place, conditions.Range, bound)  # refuses what has no order
+    _at(place, conditions.range_of, bound, None)  # refuses what has no order
     return bound
 
 

@@ -23,6 +23,7 @@ from remuda.model.conditions import (
     Network,
     NullValue,
     Prefix,
+    QuotedRange,
     Range,
     Regex,
     Related,
@@ -187,7 +188,7 @@ def _detail(condition: Condition) -> Json:
             return {"caveat": "EQUALITY", **_operands(values)}
         case Related(relation, values):
             return {"caveat": relation.name, **_operands(values)}
-        case Range():
+        case Range() | QuotedRange():
             return {"caveat": "RANGE", **_bounds(condition)}
         case Regex():
             return {"caveat": "REGEX", "regex": condition.whole_pattern}
@@ -233,7 +234,7 @@ def _operands(values: tuple[Any, ...]) -> Json:
     return found | {"typedValues": lacking} if lacking else found
 
 
-def _bounds(condition: Range) -> Json:
+def _bounds(condition: Range | QuotedRange) -> Json:
     found: Json = {}
     if condition.lower is not None:
         found["lowerBound"] = typed(condition.lower)

@@ -21,6 +21,7 @@ from remuda.model.conditions import (
     Missing,
     Network,
     Prefix,
+    QuotedRange,
     Range,
     Related,
     Relation,
@@ -84,6 +85,8 @@ def unsatisfiable(condition: Condition) -> bool:
         return not condition.keys and condition.relation is not Relation.SUPERSET
     if isinstance(condition, Network):
         return not condition.blocks
+    if isinstance(condition, QuotedRange):
+        return all(map(is_empty, condition.ranges))
     return isinstance(condition, Range) and is_empty(condition)
 
 
@@ -132,13 +135,13 @@ def within(inner: Condition, outer: Condition) -> bool:
         case In(), Related():
             return False  # a scalar is no list
         case In(), _:
-            return all(map(outer.accepts, inner.values))
+            return all(map(outer.accepts, inner.plain_values))
         case Related(Relation.SUBSET | Relation.OVERLAPS), _:
-            return all(map(outer.accepts, inner.values))
+            return all(map(outer.accepts, inner.plain_values))
         case Related(), _:
             return any(map(outer.accepts, inner.values))
-        case Range(), Range():
-            return range_within(inner, outer)
+        case Range() | QuotedRange(), Range() | QuotedRange():
+            return _range_within(inner, outer)
         case Network(), Network():
             return joined((*inner.blocks, *outer.blocks)) == outer.blocks
         case Prefix() | Suffix() | Contains(), Prefix() | Suffix() | Contains():
@@ -194,6 +197,17 @@ def _completes(first: Predicate, second: Predicate) -> bool:
         and first.term == second.term
         and within(second.condition, first.condition)
     )
+
+
+def _range_within(inner: Range | QuotedRange, outer: Range | QuotedRange) -> bool:
+    return all(
+        is_empty(one) or any(range_within(one, other) for other in _ranges(outer))
+        for one in _ranges(inner)
+    )
+
+
+def _ranges(of: Range | QuotedRange) -> tuple[Range, ...]:
+    return of.ranges if isinstance(of, QuotedRange) else (of,)
 
 
 def _related_within(inner: Related, outer: Related) -> bool:

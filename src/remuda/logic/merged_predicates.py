@@ -123,7 +123,7 @@ def _narrowed(junction: Junction, dimension: list[Predicate]) -> list[Predicate]
     bounds = [one.condition for one in own if isinstance(one.condition, Range)]
     if points is not None:
         common: Condition = In(
-            tuple(value for value in points.values if _passes(value, own, against))
+            tuple(value for value in points.plain_values if _passes(value, own, against))
         )
         replaced = [*own, *against]
     elif len(bounds) > 1:

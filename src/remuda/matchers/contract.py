@@ -13,6 +13,7 @@ from pkgutil import resolve_name
 from typing import ClassVar, NamedTuple, Protocol, Self, TypedDict, TypeGuard
 
 from remuda.arrays import Floats, Ints, Longs
+from remuda.encoding.columns import Columns
 from remuda.encoding.table import ClauseTable, CnfTable, EventBatch
 from remuda.matchers.kernels.best import Asked, Choice, Owned, Room
 
@@ -102,6 +103,14 @@ class Features:
     """It is a DescribingMatcher."""
     changes: bool = False
     """It is a DynamicMatcher."""
+    warms: bool = False
+    """It is a WarmingMatcher."""
+    encodes: bool = False
+    """It is an EncodingMatcher."""
+    at_once: int | None = None
+    """How many events it takes best together, where so many are there; None: as others do."""
+    callers: int | None = None
+    """How many threads it serves best; more would be in each other's way. None: any number."""
 
 
 class Answering(Protocol):
@@ -226,6 +235,22 @@ class DescribingMatcher(Matcher, Protocol):
     def stats(self) -> Description: ...
 
 
+class WarmingMatcher(Matcher, Protocol):
+    """A matcher whose first answer takes long, unless that was done ahead."""
+
+    def warm(self) -> None:
+        """Do what the first question would have to wait for."""
+        ...
+
+
+class EncodingMatcher(Matcher, Protocol):
+    """A matcher that turns columns into events faster than the encoder does, and into the same."""
+
+    def encode(self, columns: Columns) -> EventBatch:
+        """The rows as events."""
+        ...
+
+
 class Literal(NamedTuple):
     """One encoded predicate by itself, as in a Predicates table; spans are (lo, hi) pairs."""
 
@@ -281,9 +306,16 @@ KINDS = {
     "pst-bloom": _kind("pstbloom:PSTBloom"),
     "pst-hash": _kind("psthash:PSTHash"),
     "pscan": _kind("scan:Scan", "pscan:PScan"),
+    "gpu": _kind("gpu:Gpu"),  # needs a device to match, and none to be built
 }
 
 NAMES = KINDS.keys()
+
+
+def check_name(name: str) -> None:
+    """ValueError where no matcher has the name."""
+    if name not in NAMES:
+        raise ValueError(f"there is no matcher {name!r}; there are {', '.join(NAMES)}")
 
 
 def conjunction_matcher(name: str) -> type[Matcher]:
@@ -316,3 +348,13 @@ def counting(matcher: Matcher) -> TypeGuard[CountingMatcher]:
 def describing(matcher: Matcher) -> TypeGuard[DescribingMatcher]:
     """Whether the matcher says what it chose."""
     return matcher.features.describes
+
+
+def warming(matcher: Matcher) -> TypeGuard[WarmingMatcher]:
+    """Whether the matcher can be warmed."""
+    return matcher.features.warms
+
+
+def encoding(matcher: Matcher) -> TypeGuard[EncodingMatcher]:
+    """Whether the matcher encodes columns."""
+    return matcher.features.encodes

@@ -14,6 +14,7 @@ from typing import Any
 
 from remuda.errors import InvalidCriterion
 from remuda.model.attributes import Lack
+from remuda.model.java_patterns import re2_of
 from remuda.model.networks import Block, is_inside, joined, network_of, place_of
 from remuda.model.patterns import (
     SURELY_SMALL,
@@ -25,6 +26,7 @@ from remuda.model.patterns import (
     literal_regex,
     matches_whole,
 )
+from remuda.model.quoted import Moment, Quoted, keys, readings
 from remuda.model.semver import SemVerKey, semver_key
 from remuda.model.values import Kind, Ordered, checked, checked_text, is_text, key, ordered, whole
 from remuda.model.versions import VersionKey, version_key
@@ -32,13 +34,18 @@ from remuda.model.versions import VersionKey, version_key
 
 @dataclass(frozen=True, slots=True)
 class In:
-    """The value is one of `values`."""
+    """The value is one of `values`, or of the readings of those that are quoted."""
 
     values: tuple[Any, ...] = field(compare=False)
     keys: frozenset[Hashable] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         _set_keys(self)
+
+    @property
+    def plain_values(self) -> tuple[Any, ...]:
+        """The values, each reading of a quoted one by itself."""
+        return tuple(one for value in self.values for one in readings(value))
 
     def accepts(self, value: Any) -> bool:
         kind = type(value)
@@ -85,11 +92,53 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
+class QuotedRange:
+    """The value lies between bounds of which some are quoted: read as the value's kind needs."""
+
+    lower: Any = field(default=None, compare=False)
+    upper: Any = field(default=None, compare=False)
+    lower_closed: bool = field(default=False, compare=False)
+    upper_closed: bool = field(default=False, compare=False)
+    ranges: tuple[Range, ...] = field(init=False, repr=False)  # one a kind, for some kinds
+
+    def __post_init__(self) -> None:
+        found = (self._range(kind) for kind in Kind)
+        object.__setattr__(self, "ranges", tuple(one for one in found if one is not None))
+
+    def accepts(self, value: Any) -> bool:
+        return any(one.accepts(value) for one in self.ranges)
+
+    def _range(self, kind: Kind) -> Range | None:
+        lower = _read_bound(self.lower, kind, True, self.lower_closed)
+        upper = _read_bound(self.upper, kind, False, self.upper_closed)
+        if lower is None or upper is None:
+            return None
+        return Range(lower[0], upper[0], lower[1], upper[1])
+
+
+def range_of(
+    lower: Any, upper: Any, lower_closed: bool = False, upper_closed: bool = False
+) -> Range | QuotedRange:
+    """The range between bounds that are plain or quoted."""
+    is_quoted = isinstance(lower, Quoted | Moment) or isinstance(upper, Quoted | Moment)
+    return (QuotedRange if is_quoted else Range)(lower, upper, lower_closed, upper_closed)
+
+
+@dataclass(frozen=True, slots=True)
 class Regex:
-    """The whole string matches the regular expression; with `find`, some part of it does."""
+    """The whole string matches the regular expression; with `find`, some part of it does.
+
+    `java` is how it was written, where it was written for Java.
+    """
 
     pattern: str
     find: bool = False
+    java: str | None = field(default=None, compare=False)
+
+    @staticmethod
+    def of_java(pattern: str) -> Regex:
+        """What Java finds with the pattern."""
+        return Regex(re2_of(_text(pattern, "a pattern")), True, pattern)
 
     def __post_init__(self) -> None:
         _text(self.pattern, "a pattern")
@@ -288,7 +337,10 @@ class Relation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """The list, as a set, stands in `relation` to `values`; a scalar is no list."""
+    """The list, as a set, stands in `relation` to `values`; a scalar is no list.
+
+    Quoted values are for OVERLAPS alone, for which each of their readings is one value more.
+    """
 
     relation: Relation
     values: tuple[Any, ...] = field(compare=False)
@@ -296,6 +348,15 @@ class Related:
 
     def __post_init__(self) -> None:
         _set_keys(self)
+        if self.relation is not Relation.OVERLAPS:
+            for value in self.values:
+                if isinstance(value, Quoted | Moment):
+                    raise InvalidCriterion(f"{value!r} has several readings, which a set cannot")
+
+    @property
+    def plain_values(self) -> tuple[Any, ...]:
+        """The values, each reading of a quoted one by itself."""
+        return tuple(one for value in self.values for one in readings(value))
 
     def accepts(self, value: Any) -> bool:
         if not isinstance(value, list):
@@ -365,13 +426,14 @@ class Absent:
 
 
 Condition = (
-    In | Range | Regex | Version | SemVer | Network | Like | Prefix | Suffix | Contains | Related
-    | AnyElement | EveryElement | Exists | Missing | NullValue | Absent
+    In | Range | QuotedRange | Regex | Version | SemVer | Network | Like | Prefix | Suffix
+    | Contains | Related | AnyElement | EveryElement | Exists | Missing | NullValue | Absent
 )  # fmt: skip
 OF_ELEMENTS = frozenset({AnyElement, EveryElement})  # these have an expression of their own
 WHOLE = OF_ELEMENTS | {Related, Exists, Missing, NullValue, Absent}
 OF_LACK = frozenset({NullValue, Absent})  # these are given the lack of a missing value
 TWO_VALUED = OF_LACK | {Exists, Missing}
+_QUOTED = frozenset({Quoted, Moment})
 
 
 def satisfies(condition: Condition, value: Any, now: int) -> bool:
@@ -391,7 +453,10 @@ def operands(values: Iterable[Any]) -> tuple[Any, ...]:
 def _set_keys(condition: In | Related) -> None:
     by_key = _by_key(condition.values)
     object.__setattr__(condition, "values", tuple(by_key.values()))
-    object.__setattr__(condition, "keys", frozenset(by_key))
+    found = frozenset(by_key)
+    if not _QUOTED.isdisjoint(map(type, by_key)):
+        found = frozenset(one for value in condition.values for one in keys(value))
+    object.__setattr__(condition, "keys", found)
 
 
 def _by_key(values: Iterable[Any]) -> dict[Hashable, Any]:
@@ -400,9 +465,21 @@ def _by_key(values: Iterable[Any]) -> dict[Hashable, Any]:
         kind = type(value)
         if kind is int or (kind is str and value.isascii()):
             found[value] = value  # the common case: its own key, and always comparable
+        elif kind in _QUOTED:
+            found[value] = value
         else:
             found[key(value)] = checked(value)
     return found
+
+
+def _read_bound(value: Any, kind: Kind, lower: bool, closed: bool) -> tuple[Any, bool] | None:
+    """What the bound is for values of this kind, and whether it is closed; None: for none."""
+    if value is None:
+        return None, False
+    if isinstance(value, Quoted | Moment):
+        return value.bound(kind, lower, closed)
+    found = _bound(value)
+    return (value, closed) if found is not None and found[0] is kind else None
 
 
 def _bound(value: Any) -> tuple[Kind, Ordered] | None:

@@ -22,6 +22,7 @@ from remuda.model.conditions import (
     Network,
     NullValue,
     Prefix,
+    QuotedRange,
     Range,
     Regex,
     Related,
@@ -41,6 +42,7 @@ from remuda.model.operations import (
     Substring,
     ToDateTime,
 )
+from remuda.model.quoted import Moment, Quoted
 from remuda.model.terms import value_in
 
 _VERBS: dict[type[Condition], str] = {
@@ -222,10 +224,10 @@ def _condition(condition: Condition) -> str:
             return f"= {_shown(only)}"
         case In(values=values):
             return f"in {_several(values)}"
-        case Range():
+        case Range() | QuotedRange():
             return _range(condition)
-        case Regex(pattern, find):
-            return f"{'finds' if find else 'matches'} {pattern!r}"
+        case Regex(pattern, find, java):
+            return f"{'finds' if find else 'matches'} {(java or pattern)!r}"
         case Version(base, above, strict):
             sign = (">" if above else "<") + ("" if strict else "=")
             return f"version {sign} {base}"
@@ -244,7 +246,7 @@ def _condition(condition: Condition) -> str:
             return _VERBS[type(condition)]
 
 
-def _range(condition: Range) -> str:
+def _range(condition: Range | QuotedRange) -> str:
     lower, upper = condition.lower, condition.upper
     above = f"{'>=' if condition.lower_closed else '>'} {_shown(lower)}"
     below = f"{'<=' if condition.upper_closed else '<'} {_shown(upper)}"
@@ -283,6 +285,8 @@ def _several(values: Sequence[Any]) -> str:
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, Quoted | Moment):
+        return _shown(value.text if isinstance(value, Quoted) else value.at)
     if isinstance(value, Decimal):
         return str(value)
     if isinstance(value, date | datetime):

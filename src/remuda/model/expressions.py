@@ -22,6 +22,7 @@ from remuda.model.conditions import (
     satisfies,
 )
 from remuda.model.operations import Operation
+from remuda.model.quoted import keys
 from remuda.model.terms import (
     Term,
     attribute_of,
@@ -238,7 +239,7 @@ class Predicate(Expression):
         """What the condition scores on a value that satisfies it."""
         if not self.value_weights or not isinstance(self.condition, In):
             return self.own_weight
-        known = {key(one): weight for one, weight in self.value_weights}
+        known = {one: weight for each, weight in self.value_weights for one in keys(each)}
         matched = set(map(key, value if isinstance(value, list) else (value,)))
         return max(known.get(one, self.own_weight) for one in matched & self.condition.keys)
 
@@ -264,7 +265,7 @@ class Predicate(Expression):
             raise InvalidCriterion("weights of single values go with in alone")
         weights = tuple((value, weight_of(weight)) for value, weight in self.value_weights)
         for value, _ in weights:
-            if key(value) not in condition.keys:
+            if not condition.keys.issuperset(keys(value)):
                 raise InvalidCriterion(f"{value!r} has a weight but is none of the values")
         object.__setattr__(self, "value_weights", weights)
 

@@ -24,6 +24,7 @@ from remuda.model.conditions import (
     Network,
     NullValue,
     Prefix,
+    QuotedRange,
     Range,
     Regex,
     Related,
@@ -57,10 +58,12 @@ def around(condition: Condition, rng: Random) -> list[Any]:
     match condition:
         case AnyElement(expression) | EveryElement(expression):
             return list(_around_elements(expression, rng))
-        case In(values=values):
-            return [near for value in values for near in _around_value(value)]
+        case In():
+            return [near for value in condition.plain_values for near in _around_value(value)]
         case Range():
             return list(_around_range(condition))
+        case QuotedRange():
+            return [near for one in condition.ranges for near in _around_range(one)] or ["~"]
         case Regex(pattern):
             return list(_around_pattern(pattern, rng))
         case Like():
@@ -74,7 +77,7 @@ def around(condition: Condition, rng: Random) -> list[Any]:
         case Network():
             return list(_around_network(condition))
         case Related():
-            return list(_around_set([_element(value) for value in condition.values]))
+            return list(_around_set([_element(value) for value in condition.plain_values]))
         case Exists() | Missing() | NullValue() | Absent():
             return ["~", None, [None], Lack.NULL, Lack.EMPTY]
 

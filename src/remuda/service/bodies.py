@@ -50,6 +50,16 @@ class NearestRequest(_Request):
     now: Moment = None
 
 
+class RegionRequest(_Request):
+    """A region of events as text, and which of its attributes are missing or present."""
+
+    where: str
+    missing: list[str] = []
+    present: list[str] = []
+    tags: list[str] | None = None
+    now: Moment = None
+
+
 class ExplainRequest(_Request):
     """An event, and the criterion that is explained for it."""
 
@@ -146,6 +156,14 @@ class NearMiss(Struct):
 
     id: str
     failures: list[Explained]
+
+
+class RegionAnswer(Struct):
+    """What some event of the region satisfies, what every one does, and whether that is exact."""
+
+    possible: list[str]
+    certain: list[str]
+    exact: bool
 
 
 class NearestAnswer(Struct):

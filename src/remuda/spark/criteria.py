@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
 import pyarrow as pa
@@ -14,7 +15,10 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from remuda.errors import InvalidCriterion, RemudaError
+from remuda.formats import FORMATS
+from remuda.formats.reading import Format
 from remuda.language import json_form
+from remuda.language.criterion import Criterion
 from remuda.language.rows import (
     SEPARATORS,
     criterion_of,
@@ -22,6 +26,7 @@ from remuda.language.rows import (
     format_of,
     missing_columns,
 )
+from remuda.language.schemas import Schema, schema_of
 from remuda.spark.csv_files import CORRUPT, csv_frame
 
 _CHECKED = """file string, block bigint, at bigint, id string, json string, tags array<string>,
@@ -82,20 +87,28 @@ class Criteria:
         self.checked.unpersist()
 
 
-def read_criteria(spark: SparkSession, path: Source, format: str | None = None) -> Criteria:
+def read_criteria(
+    spark: SparkSession, path: Source, format: str | None = None, *, schema: Any = None
+) -> Criteria:
     """Read and validate criteria at once: a path, several, or a DataFrame.
 
     JSON lines hold Mustang's form, ours, or objects with id and expression; a JSON array is read
     as well. Parquet, ORC, CSV and TSV have the columns id and expression, perhaps tags (an array,
     or text with commas), weights (attribute to weight), enabled, valid_from and valid_until. The
     format is told by the names of the files unless it is given: "json", "array", "parquet",
-    "orc", "csv" or "tsv". Of several rows with one id the first is good.
+    "orc", "csv" or "tsv"; or it is the name of another system's rules, such as "eventbridge", of
+    which a folder is read with all that is in it. Of several rows with one id the first is good.
+
+    With a schema of events (Spark's, or Arrow's), criteria that name attributes which it lacks, or
+    that can never be true for its types, are bad as well.
     """
+    known = None if schema is None else schema_of(schema)
     raw = _of_frame(path) if isinstance(path, DataFrame) else _of_files(spark, path, format)
-    call = uuid.uuid4().hex
+    call, rules = uuid.uuid4().hex, FORMATS.get(format or "")
 
     def check(batches: Iterable[pa.RecordBatch], _call: str = call) -> Iterator[pa.RecordBatch]:
-        return _check(batches)  # another function each time, or Spark may give what it has cached
+        # another function each time, or Spark may give what it has cached
+        return _check(batches, known) if rules is None else _check_rules(batches, rules)
 
     checked = raw.mapInArrow(check, _CHECKED).persist()
     numbered, n_rows, n_good, n_blank = _numbered(spark, checked)
@@ -183,6 +196,8 @@ def _of_files(
     spark: SparkSession, path: str | PathLike[str] | Sequence[str], format: str | None
 ) -> DataFrame:
     paths = [fspath(path)] if isinstance(path, str | PathLike) else list(path)
+    if format in FORMATS:
+        return _of_rules(spark, paths, FORMATS[format])
     lines = spark.read.option("lineSep", "\n").text(paths)
     how = format or _format(lines)
     match how:
@@ -216,6 +231,18 @@ def _check_columns(paths: Sequence[str], columns: Sequence[str]) -> None:
     wrong = missing_columns(columns)
     if wrong is not None:
         raise RemudaError(f"{', '.join(paths)}: {wrong}")
+
+
+def _of_rules(spark: SparkSession, paths: list[str], format: Format) -> DataFrame:
+    """Whole files of another system's rules."""
+    names = ",".join(f"*{suffix}{packed}" for suffix in format.suffixes for packed in ("", ".gz"))
+    read = spark.read.option("recursiveFileLookup", True).option("pathGlobFilter", f"{{{names}}}")
+    return read.text(paths, wholetext=True).select(
+        sf.col("_metadata.file_path").alias("file"),
+        sf.lit(0).cast("bigint").alias("block"),
+        sf.lit(0).cast("bigint").alias("at"),
+        sf.col("value").cast("binary").alias("row"),
+    )
 
 
 def _format(lines: DataFrame) -> str:
@@ -260,10 +287,10 @@ def _elements(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             )
 
 
-def _check(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _check(batches: Iterable[pa.RecordBatch], schema: Schema | None) -> Iterator[pa.RecordBatch]:
     """Each row as a canonical criterion, or with the reason why it is none."""
     for batch in batches:
-        found = [_checked(row) for row in _values(batch["row"])]
+        found = [_checked(row, schema) for row in _values(batch["row"])]
         columns = zip(*found, strict=True) if found else ((),) * 6
         own = [
             pa.array(values, field.type)
@@ -273,12 +300,33 @@ def _check(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_arrays([*at, *own], schema=_ARROW)
 
 
-def _checked(row: Any) -> tuple[Any, ...]:
+def _check_rules(batches: Iterable[pa.RecordBatch], format: Format) -> Iterator[pa.RecordBatch]:
+    """Each rule of whole files as a canonical criterion, or with the reason why it is none."""
+    for batch in batches:
+        for file, data in zip(batch["file"].to_pylist(), batch["row"].to_pylist(), strict=True):
+            readings = format.read_file(data, format.name_of(unquote(file)))
+            found = [(file, 0, at, *_written(one)) for at, one in enumerate(readings)]
+            columns = zip(*found, strict=True) if found else ((),) * len(_ARROW)
+            arrays = [
+                pa.array(values, field.type) for values, field in zip(columns, _ARROW, strict=True)
+            ]
+            yield pa.RecordBatch.from_arrays(arrays, schema=_ARROW)
+
+
+def _written(reading: Criterion | InvalidCriterion) -> tuple[Any, ...]:
+    """The columns id, json, tags, place, reason and text of a rule."""
+    if isinstance(reading, InvalidCriterion):
+        return reading.criterion, None, None, reading.place, reading.reason, ""
+    document = json_form.encode(reading.to_json()).decode()
+    return reading.id, document, sorted(reading.tags), None, None, None
+
+
+def _checked(row: Any, schema: Schema | None) -> tuple[Any, ...]:
     """The columns id, json, tags, place, reason and text of a row; all empty for a blank line."""
     if isinstance(row, bytes) and not row.strip():
         return (None,) * 6
     try:
-        criterion = criterion_of(_whole(row))
+        criterion = criterion_of(_whole(row), schema)
         document = json_form.encode(criterion.to_json()).decode()
     except InvalidCriterion as error:
         return error.criterion, None, None, error.place, error.reason, _start(row)

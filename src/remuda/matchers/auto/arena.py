@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from remuda.arrays import Floats, Ints, Longs, Ragged, starts_of
 from remuda.encoding.table import ClauseTable
 from remuda.jit import bare, inlined, kernel
-from remuda.matchers.auto.keys import Remainder
 from remuda.matchers.auto.layout import (
     CHUNK_KIND,
     CHUNK_LEVEL,
@@ -63,6 +62,7 @@ from remuda.matchers.auto.slices import (
 )
 from remuda.matchers.auto.words import Bytes, Material, PredicateWords
 from remuda.matchers.kernels.bits import prefetch
+from remuda.matchers.kernels.keys import Remainder
 from remuda.matchers.kernels.search import put as put_in_order
 
 _PART_WORDS = 1 << 25

@@ -12,10 +12,12 @@ from types import MappingProxyType
 
 from remuda.model.functions import (
     arithmetic,
+    buckets,
     casts,
     choices,
     dates,
     extremes,
+    foreign,
     hashes,
     lists,
     text,
@@ -35,4 +37,6 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
     | casts.FUNCTIONS
     | lists.FUNCTIONS
     | hashes.FUNCTIONS
+    | buckets.FUNCTIONS
+    | foreign.FUNCTIONS
 )
