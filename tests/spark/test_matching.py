@@ -51,6 +51,17 @@ def test_ids_and_version_are_added_to_each_row(frame, day) -> None:
         assert row["index_version"] == "v000001"
 
 
+def test_another_matcher_than_the_index_has_gives_the_same(frame, day) -> None:
+    campaigns, visits, home = day
+    few, rows = frame.filter("key < 12"), visits.to_pylist()
+    found = match(few, home, matcher="gpu").collect()
+    assert {row["key"]: sorted(row["matches"]) for row in found} == {
+        i: sorted(one.id for one in campaigns if one.holds(rows[i])) for i in range(12)
+    }
+    with pytest.raises(ValueError, match="there is no matcher 'cpu'"):
+        match(few, home, matcher="cpu")
+
+
 def test_exploded_there_is_one_row_a_match(frame, day) -> None:
     campaigns, visits, home = day
     found = match(frame, home, explode=True)

@@ -13,6 +13,7 @@ import msgspec
 
 from remuda.errors import InvalidCriterion, ParseError
 from remuda.language.criterion import Criterion
+from remuda.language.schemas import Schema, findings
 from remuda.language.text import parse
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import And, Expression, Not, Or, Predicate, fold
@@ -55,8 +56,11 @@ def csv_rows(
     return csv.DictReader(lines, names, delimiter=separator)
 
 
-def criterion_of(source: bytes | Mapping[str, Any]) -> Criterion:
-    """The criterion that a row is; InvalidCriterion says what is wrong with it."""
+def criterion_of(source: bytes | Mapping[str, Any], schema: Schema | None = None) -> Criterion:
+    """The criterion that a row is; InvalidCriterion says what is wrong with it.
+
+    With a schema, so is what no event of it can satisfy.
+    """
     row: Any = source
     if isinstance(source, bytes):
         source = row = source.rstrip(b"\r\n")
@@ -64,8 +68,16 @@ def criterion_of(source: bytes | Mapping[str, Any]) -> Criterion:
             with suppress(msgspec.DecodeError, UnicodeError, RecursionError):
                 row = msgspec.json.decode(source)
     if isinstance(row, Mapping) and "expression" in row and "form" not in row:
-        return _tabular(row)
-    return Criterion.from_json(source)
+        return _checked(_tabular(row), schema, row["expression"])
+    return _checked(Criterion.from_json(source), schema)
+
+
+def _checked(criterion: Criterion, schema: Schema | None, text: str | None = None) -> Criterion:
+    if schema is not None:
+        for one in findings(criterion.id, criterion.expression, schema, text):
+            place = one.attribute if one.column is None else f"expression, column {one.column + 1}"
+            raise InvalidCriterion(one.reason, place, criterion.id)
+    return criterion
 
 
 def _tabular(row: Mapping[str, Any]) -> Criterion:

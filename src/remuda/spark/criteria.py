@@ -26,6 +26,7 @@ from remuda.language.rows import (
     format_of,
     missing_columns,
 )
+from remuda.language.schemas import Schema, schema_of
 from remuda.spark.csv_files import CORRUPT, csv_frame
 
 _CHECKED = """file string, block bigint, at bigint, id string, json string, tags array<string>,
@@ -86,7 +87,9 @@ class Criteria:
         self.checked.unpersist()
 
 
-def read_criteria(spark: SparkSession, path: Source, format: str | None = None) -> Criteria:
+def read_criteria(
+    spark: SparkSession, path: Source, format: str | None = None, *, schema: Any = None
+) -> Criteria:
     """Read and validate criteria at once: a path, several, or a DataFrame.
 
     JSON lines hold Mustang's form, ours, or objects with id and expression; a JSON array is read
@@ -95,13 +98,17 @@ def read_criteria(spark: SparkSession, path: Source, format: str | None = None) 
     format is told by the names of the files unless it is given: "json", "array", "parquet",
     "orc", "csv" or "tsv"; or it is the name of another system's rules, such as "eventbridge", of
     which a folder is read with all that is in it. Of several rows with one id the first is good.
+
+    With a schema of events (Spark's, or Arrow's), criteria that name attributes which it lacks, or
+    that can never be true for its types, are bad as well.
     """
+    known = None if schema is None else schema_of(schema)
     raw = _of_frame(path) if isinstance(path, DataFrame) else _of_files(spark, path, format)
     call, rules = uuid.uuid4().hex, FORMATS.get(format or "")
 
     def check(batches: Iterable[pa.RecordBatch], _call: str = call) -> Iterator[pa.RecordBatch]:
         # another function each time, or Spark may give what it has cached
-        return _check(batches) if rules is None else _check_rules(batches, rules)
+        return _check(batches, known) if rules is None else _check_rules(batches, rules)
 
     checked = raw.mapInArrow(check, _CHECKED).persist()
     numbered, n_rows, n_good, n_blank = _numbered(spark, checked)
@@ -280,10 +287,10 @@ def _elements(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             )
 
 
-def _check(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _check(batches: Iterable[pa.RecordBatch], schema: Schema | None) -> Iterator[pa.RecordBatch]:
     """Each row as a canonical criterion, or with the reason why it is none."""
     for batch in batches:
-        found = [_checked(row) for row in _values(batch["row"])]
+        found = [_checked(row, schema) for row in _values(batch["row"])]
         columns = zip(*found, strict=True) if found else ((),) * 6
         own = [
             pa.array(values, field.type)
@@ -314,12 +321,12 @@ def _written(reading: Criterion | InvalidCriterion) -> tuple[Any, ...]:
     return reading.id, document, sorted(reading.tags), None, None, None
 
 
-def _checked(row: Any) -> tuple[Any, ...]:
+def _checked(row: Any, schema: Schema | None) -> tuple[Any, ...]:
     """The columns id, json, tags, place, reason and text of a row; all empty for a blank line."""
     if isinstance(row, bytes) and not row.strip():
         return (None,) * 6
     try:
-        criterion = criterion_of(_whole(row))
+        criterion = criterion_of(_whole(row), schema)
         document = json_form.encode(criterion.to_json()).decode()
     except InvalidCriterion as error:
         return error.criterion, None, None, error.place, error.reason, _start(row)

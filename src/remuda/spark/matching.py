@@ -37,6 +37,7 @@ def match(
     now: datetime | int | None = None,
     shards: Shards = "auto",
     shard_bytes: int = SHARD_BYTES,
+    matcher: str | None = None,
 ) -> DataFrame:
     """Add the ids of the criteria that each row satisfies, and the version of the index.
 
@@ -51,11 +52,14 @@ def match(
     An index of more than `shard_bytes` is split into groups of segments: every event goes to
     every group, and a task opens one group only. `shards` sets how many groups there are; None
     never splits, and reads nothing here if `version` is given. A stream is not split.
+
+    `matcher` is the index's own, unless another is named: `gpu` on workers that have a device.
     """
     return answered(
         events, index, Question.of(now, tags),
         column=column, version=version, explode=explode, event=event,
         timed=now is None and events.isStreaming, shards=shards, shard_bytes=shard_bytes,
+        matcher=matcher,
     )  # fmt: skip
 
 
@@ -100,12 +104,15 @@ def answered(
     timed: bool = False,
     shards: Shards = "auto",
     shard_bytes: int = SHARD_BYTES,
+    matcher: str | None = None,
 ) -> DataFrame:
     """Add what answers the question about each row, as `match` and `top` do.
 
     With `timed`, the question's moment is that of each micro-batch.
     """
-    task = Task.of(events, index, question, version=version, event=event, timed=timed)
+    task = Task.of(
+        events, index, question, version=version, event=event, timed=timed, matcher=matcher
+    )
     schema = _schema(events, task, column, explode=explode)
     split = groups(task, shards, shard_bytes, streaming=events.isStreaming)
     if len(split) > 1:

@@ -21,6 +21,7 @@ from remuda.index.index import Index, load
 from remuda.index.question import Question
 from remuda.index.storage import current_version
 from remuda.index.stores import address
+from remuda.matchers.contract import check_name
 from remuda.model.attributes import Attribute
 from remuda.spark.events import check
 
@@ -41,6 +42,7 @@ class Task:
     question: Question
     event: str | None = None  # the column that has the event; None: the whole row is one
     timed: bool = False  # the moment is in the column NOW
+    matcher: str | None = None  # None: that of the index
 
     @classmethod
     def of(
@@ -52,13 +54,17 @@ class Task:
         version: str | None = None,
         event: str | None = None,
         timed: bool = False,
+        matcher: str | None = None,
     ) -> Task:
         """A task that can be done: what is wrong with it is said on the driver."""
         check(events.schema, event)
+        if matcher is not None:
+            check_name(matcher)
         if isinstance(question.weights, str) and question.weights not in events.schema.names:
             raise RemudaError(f"the table has no column {question.weights} with weights")
         path = address(index)
-        return cls(path, version or current_version(path), question, event, timed)
+        named = version or current_version(path)
+        return cls(path, named, question, event, timed, matcher)
 
     @property
     def kind(self) -> DataType:
@@ -68,7 +74,7 @@ class Task:
         return StructType([StructField("id", StringType()), StructField("score", DoubleType())])
 
     def opened(self, segments: Segments = None) -> Index:
-        return opened(self.path, self.version, segments)
+        return opened(self.path, self.version, segments, self.matcher)
 
     def with_moment(self, events: DataFrame) -> DataFrame:
         """A stream gets the moment of each micro-batch, which Spark keeps for its retry."""
@@ -98,7 +104,7 @@ class Task:
             given = given.append_column(weights, rows.column(weights))
         if self.event is None:
             return Portion(rows, given)
-        fields = partial(looked_at, self.path, self.version, segments)
+        fields = partial(looked_at, self.path, self.version, segments, self.matcher)
         return in_column(given, rows.column(self.event), fields)
 
 
@@ -109,19 +115,21 @@ def without(batch: Batch, column: str) -> Batch:
 _open: dict[str, tuple[Any, Index]] = {}
 
 
-def opened(path: str, version: str, segments: Segments = None) -> Index:
+def opened(path: str, version: str, segments: Segments = None, matcher: str | None = None) -> Index:
     """The index or some of its segments; a worker keeps one state of each path open."""
-    key = version, segments
+    key = version, segments, matcher
     if path not in _open or _open[path][0] != key:
         _open.pop(path, None)  # first, so that two are never held
-        _open[path] = key, load(path, version=version, segments=segments)
+        _open[path] = key, load(path, version=version, segments=segments, matcher=matcher)
     return _open[path][1]
 
 
 @lru_cache(maxsize=64)
-def looked_at(path: str, version: str, segments: Segments = None) -> frozenset[str] | None:
+def looked_at(
+    path: str, version: str, segments: Segments = None, matcher: str | None = None
+) -> frozenset[str] | None:
     """The fields of events that the index looks at; None where it looks at whole events."""
-    index = opened(path, version, segments)
+    index = opened(path, version, segments, matcher)
     if index.tells_null_from_absent():
         return None
     fields = [Attribute.parse(one).field for one in index.attributes()]

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from remuda.arrays import Floats, Ints, Longs, Ragged, starts_of
 from remuda.encoding.table import ClauseTable
 from remuda.jit import bare, inlined, kernel
-from remuda.matchers.auto.keys import Remainder
 from remuda.matchers.auto.layout import (
     CHUNK_KIND,
     CHUNK_LEVEL,
@@ -63,12 +62,15 @@ from remuda.matchers.auto.slices import (
 )
 from remuda.matchers.auto.words import Bytes, Material, PredicateWords
 from remuda.matchers.kernels.bits import prefetch
+from remuda.matchers.kernels.keys import Remainder
+from remuda.matchers.kernels.search import put as put_in_order
 
 _PART_WORDS = 1 << 25
 MOST_RECORDS = 1024
 _FARTHEST = 65_000  # a record's place in its chunk has 16 bits
 _SELECTIVE = 3  # such a predicate accepts at most one in so many spaces
 _ASKED = 64  # clauses whose predicates are read ahead together
+_FEW = 32  # clauses that are sorted one by one
 _MOST_PREDICATES = 16_000  # a record's numbers of words have 16 bits
 
 U32 = NDArray[np.uint32]
@@ -231,10 +233,18 @@ def _write_clusters(
 
 @kernel
 def best_first(entries: Ints, standing: Standing) -> None:
-    """Sort clauses by where they stand."""
-    places = np.sort(standing.places[entries])
-    for j in range(len(entries)):
-        entries[j] = standing.clauses[places[j]]
+    """Sort clauses by where they stand; most are few, or sorted already."""
+    if len(entries) <= _FEW:
+        for j in range(1, len(entries)):
+            put_in_order(entries[j], entries, 0, j, standing.places)
+        return
+    n = 1
+    while n < len(entries) and standing.places[entries[n - 1]] < standing.places[entries[n]]:
+        n += 1
+    if n < len(entries):
+        places = np.sort(standing.places[entries])
+        for j in range(len(entries)):
+            entries[j] = standing.clauses[places[j]]
 
 
 @inlined
