@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from remuda.language.text import parse
     from remuda.model.explanations import Explanation
     from remuda.model.expressions import And, Expression, Not, Or, Predicate
+    from remuda.model.hierarchies import Hierarchy
 
 _ROOMS = {
     "client.client": ("AsyncClient", "Client"),
@@ -55,6 +56,7 @@ _ROOMS = {
     "language.text": ("parse",),
     "model.explanations": ("Explanation",),
     "model.expressions": ("And", "Expression", "Not", "Or", "Predicate"),
+    "model.hierarchies": ("Hierarchy",),
 }  # fmt: skip
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -71,6 +73,7 @@ __all__ = [
     "Explanation",
     "Expression",
     "Finding",
+    "Hierarchy",
     "Index",
     "IndexExists",
     "IndexNotFound",

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from remuda.language.text import FUNCTION_NAMES, parse, to_text
+from remuda.model.functions import buckets, foreign
 
 PAGE = Path(__file__).parents[2] / "docs" / "language.md"
 ROW = re.compile(r"\| (?P<what>.+) \| `(?P<text>[^`]+)` \| `(?P<event>\{.*\})` \|")
@@ -26,4 +27,5 @@ def test_the_example_is_true_of_its_event(row):
 def test_every_function_of_the_language_is_on_the_page():
     quoted = " ".join(re.findall(r"`([^`]*)`", PAGE.read_text()))
     names = set(re.findall(r"\w+", quoted.lower()))
-    assert FUNCTION_NAMES - names == set()
+    # those of other systems' rules are for their readers, and have no words of their own
+    assert FUNCTION_NAMES - buckets.FUNCTIONS.keys() - foreign.FUNCTIONS.keys() - names == set()

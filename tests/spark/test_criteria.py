@@ -266,3 +266,7 @@ def test_a_schema_rejects_what_no_event_can_satisfy(spark, tmp_path):
     assert (bad["id"], bad["place"]) == ("b", "expression, column 1")
     assert "there is 'age'" in bad["reason"]
     criteria.release()
+    lenient = read_criteria(spark, str(path), schema=schema, mismatches="warn")
+    assert (lenient.good.count(), lenient.bad.count(), lenient.counts.bad) == (2, 0, 0)
+    assert [row["id"] for row in lenient.warned.collect()] == ["b"]
+    lenient.release()

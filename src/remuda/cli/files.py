@@ -69,10 +69,11 @@ def _criteria(
     """Every criterion of the files, or what is wrong with it, with its file and its number."""
     from remuda.errors import InvalidCriterion
     from remuda.formats import FORMATS
-    from remuda.language.rows import criterion_of
+    from remuda.language.rows import criterion_of, fitting
 
     if format in FORMATS:
-        yield from _rules(path, FORMATS[format])
+        for file, row, rule in _rules(path, FORMATS[format]):
+            yield file, row, rule if isinstance(rule, InvalidCriterion) else fitting(rule, schema)
         return
     for file, row, source in _rows(path, format):
         try:

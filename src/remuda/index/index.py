@@ -39,16 +39,19 @@ from remuda.index.roster import Column, Roster
 from remuda.index.segment import Segment
 from remuda.index.state import Ids, Late, Names, Part, Plain, State, Tail
 from remuda.index.stores import Store, store_of
-from remuda.index.trial import Tried, try_out
+from remuda.index.trees import named_trees, read_trees, written_trees
+from remuda.index.trial import Tried, refuse_trees, try_out
 from remuda.index.weighing import Weighing
 from remuda.language.criterion import Criterion
 from remuda.language.json_form import read_event
 from remuda.language.text import parse
 from remuda.matchers.contract import Hits, check_name, conjunction_matcher
 from remuda.model.attributes import Attribute
+from remuda.model.binding import bound
 from remuda.model.conditions import OF_LACK
 from remuda.model.explanations import Explanation
 from remuda.model.expressions import Expression, Predicate, clock, fold
+from remuda.model.hierarchies import Hierarchies
 from remuda.model.terms import facts_of
 from remuda.model.weights import Weights
 
@@ -73,10 +76,17 @@ class Published(NamedTuple):
 class Index:
     """Criteria under their ids. Many threads may search while others change it."""
 
-    def __init__(self, *, matcher: str = "auto", scalars: Iterable[str] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        matcher: str = "auto",
+        scalars: Iterable[str] = (),
+        hierarchies: Hierarchies | None = None,
+    ) -> None:
         check_name(matcher)
         self.matcher = matcher
         self.scalars = frozenset(map(Attribute.parse, scalars))
+        self.hierarchies = named_trees(hierarchies)
         self._state = State()
         self._published: Published | None = None
         self._keep_alone()
@@ -88,15 +98,19 @@ class Index:
         *,
         matcher: str = "auto",
         scalars: Iterable[str] = (),
+        hierarchies: Hierarchies | None = None,
         sample: Any = None,
     ) -> Index:
         """Index the criteria at once; `scalars` are attributes that are never lists.
 
+        `hierarchies` are the trees that criteria name: `attr("city").under("geo", "IN")`. They are
+        kept with the index, for what comes later and when it is saved.
+
         A `sample` of the events to come, in any form that `match_many` takes, makes `auto` and
         the PS-Trees faster: criteria hang where such events seldom look. A few thousand suffice.
         """
-        index = cls(matcher=matcher, scalars=scalars)
-        found = _given(criteria)
+        index = cls(matcher=matcher, scalars=scalars, hierarchies=hierarchies)
+        found = [one.bound(index.hierarchies) for one in _given(criteria)]
         if found:
             part = index._part(found, np.arange(len(found), dtype=np.int64), sample)
             index._state = State((part,), next_order=len(found))
@@ -129,7 +143,7 @@ class Index:
 
     def add(self, criteria: Criterion | Iterable[Criterion]) -> None:
         """One criterion more, or many in one step; DuplicateCriterion if an id is taken."""
-        found = try_out(_given(criteria))
+        found = try_out(_given(criteria), self.hierarchies)
         with self._writing:
             state = self._state
             for criterion in found:
@@ -140,7 +154,7 @@ class Index:
 
     def update(self, criteria: Criterion | Iterable[Criterion]) -> None:
         """Put each criterion in the place of the one with its id, or add it; all in one step."""
-        found = try_out(_given(criteria))
+        found = try_out(_given(criteria), self.hierarchies)
         with self._writing:
             state = self._state
             wheres = [state.find(criterion.id) for criterion in found]
@@ -403,7 +417,7 @@ class Index:
         otherwise it may name too many.
         """
         state, question = self._state, Question.of(now, tags)
-        regions = _regions(where, missing, present, question.now)
+        regions = _regions(where, missing, present, question.now, self.hierarchies)
         return region_answers.possible(self._parts(state), Names(state), regions, question)
 
     def certain(
@@ -420,7 +434,7 @@ class Index:
         Where an answer is not exact, it may name too few.
         """
         state, question = self._state, Question.of(now, tags)
-        regions = _regions(where, missing, present, question.now)
+        regions = _regions(where, missing, present, question.now, self.hierarchies)
         return region_answers.certain(self._parts(state), Names(state), regions, question)
 
     def undecided(
@@ -483,6 +497,7 @@ class Index:
             self._state = replace(self._state, parts=self._parts(self._state), tail=Tail())
             state = self._state
         facts = {"matcher": self.matcher, "scalars": sorted(map(str, self.scalars))}
+        facts |= written_trees(self.hierarchies)
         version = storage.save(state, facts, home)
         self._published = Published(home, version, state)
         return version
@@ -507,7 +522,8 @@ class Index:
             if version == old.version:
                 return False
             known = {part.segment.home: part for part in self._state.parts if part.segment.home}
-            state, _ = storage.load(old.store, version, known=known, matcher=self.matcher)
+            state, found = storage.load(old.store, version, known=known, matcher=self.matcher)
+            self.hierarchies = read_trees(found.facts)
             self._state, self._published = state, Published(old.store, version, state)
             return True
 
@@ -515,7 +531,8 @@ class Index:
         """Make one segment of all there is, and wait for it."""
         with self._writing:
             state = self._state
-            parts = (merged(self._parts(state), self.matcher),) if len(state) else ()
+            how = self.matcher, self.hierarchies
+            parts = (merged(self._parts(state), *how),) if len(state) else ()
             self._state = replace(state, parts=parts, tail=Tail())
 
     def _keep_alone(self) -> None:
@@ -544,11 +561,11 @@ class Index:
         try:
             while True:
                 with self._writing:
-                    sources = worth_merging(self._state.parts)
+                    sources, trees = worth_merging(self._state.parts), self.hierarchies
                     if not sources:
                         self._merging = None  # the next change may begin anew
                         return
-                made = merged(sources, self.matcher) if any(map(len, sources)) else None
+                made = merged(sources, self.matcher, trees) if any(map(len, sources)) else None
                 with self._writing:
                     self._replace(sources, made)
         except BaseException:
@@ -584,6 +601,8 @@ class Index:
             expressions, matcher=self.matcher, scalars=self.scalars, sample=_sampled(sample),
             ranks=lambda: roster.ranks,
         )  # fmt: skip
+        if not self.hierarchies:
+            refuse_trees(segment.words.vocabulary)
         return Part(segment, roster)
 
     def _parts(self, state: State) -> tuple[Part, ...]:
@@ -621,7 +640,9 @@ def load(
     if matcher is not None:
         check_name(matcher)
     state, found = storage.load(home, version, segments, verify=verify, matcher=matcher)
-    index = Index(matcher=matcher or found.facts["matcher"], scalars=found.facts["scalars"])
+    facts = found.facts
+    how = {"matcher": matcher or facts["matcher"], "scalars": facts["scalars"]}
+    index = Index(**how, hierarchies=read_trees(facts))
     index._state = state
     index._published = Published(home, found.name, state)
     return index
@@ -694,12 +715,17 @@ def _is_heavy(tail: Iterable[Late]) -> bool:
 
 
 def _regions(
-    where: Where | Iterable[Where], missing: Iterable[str], present: Iterable[str], now: int
+    where: Where | Iterable[Where],
+    missing: Iterable[str],
+    present: Iterable[str],
+    now: int,
+    hierarchies: Hierarchies,
 ) -> list[Region]:
     """One region or many as many."""
     several = [where] if isinstance(where, Expression | str | Mapping) else where
     absent, there = _paths(missing, "missing"), _paths(present, "present")
-    return [Region.where(_expression(one), now, absent, there) for one in several]
+    expressions = [bound(_expression(one), hierarchies) for one in several]
+    return [Region.where(one, now, absent, there) for one in expressions]
 
 
 def _expression(where: Where) -> Expression:

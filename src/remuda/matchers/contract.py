@@ -57,14 +57,18 @@ class Merits(NamedTuple):
 class ItemBounds(NamedTuple):
     """What each item of the clauses adds to a score at most, where it is met.
 
-    What a row scores is no more than the sum over those of its items that are met, or than `rows`
-    has for it, where it asks for nothing. With `by_attribute`, an item scores by the weight of its
-    own attribute, else perhaps by that of any.
+    A row scores no more than the sum over those of its items that are met, or than `rows` has for
+    it, where it asks for nothing. The weight that an event gives an item's attribute multiplies
+    `items`, and the largest that it gives multiplies `spare`.
     """
 
     items: Floats
+    spare: Floats
     rows: Floats
-    by_attribute: bool
+
+    def of_rows(self, rows: Ints) -> ItemBounds:
+        """The same for some of the rows, in that order."""
+        return self._replace(rows=self.rows[rows])
 
 
 @dataclass(frozen=True, slots=True)
