@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from functools import partial
 from itertools import groupby
 from typing import Any, Literal
 
@@ -26,8 +25,9 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from remuda.arrays import Longs
 from remuda.errors import RemudaError
-from remuda.index.answers import Answer, laid_out, listed
+from remuda.index.answers import Answer, in_pieces, laid_out, listed
 from remuda.index.storage import read_version
 from remuda.spark.tasks import Array, Batch, Task
 
@@ -64,24 +64,26 @@ def fanned_out(
 ) -> DataFrame:
     """The events, each answered by every group."""
     sent = _sent(events, len(split))
-    show = partial(laid_out, version=task.version, column=column, explode=explode)
+    if task.ids == "position":
+        raise RemudaError("positions are those of a whole index: ask with shards=None")
     if explode and task.question.n is None:  # nothing has to come together
 
         def work(batches: Iterable[Batch]) -> Iterator[Batch]:
-            for _, (portion, matches) in _of_groups(task, split, batches):
+            for group, (portion, matches) in _of_groups(task, split, batches):
                 rows = pa.RecordBatch.from_struct_array(portion.rows.column(_COPY))
-                for table in show(rows, listed(matches), errors=matches.errors):
+                numbers = task.numbers(split[group])
+                for table in in_pieces(rows, matches, task.version, column, numbers):
                     yield from table.to_batches()
 
         return sent.mapInArrow(work, schema)
 
     def ask(batches: Iterable[Batch]) -> Iterator[Batch]:
         for group, answer in _of_groups(task, split, batches):
-            yield _partial(group, answer)
+            yield _partial(group, answer, task.numbers(split[group]))
 
     def join(batches: Iterable[Batch]) -> Iterator[Batch]:
         for rows, lists, errors in _joined(task, len(split), batches):
-            for table in show(rows, lists, errors=errors):
+            for table in laid_out(rows, lists, task.version, errors, column=column):
                 yield from table.to_batches()
 
     partial_answers = sent.mapInArrow(ask, _partial_schema(events, task))
@@ -125,7 +127,7 @@ def _partial_schema(events: DataFrame, task: Task) -> StructType:
     return StructType([StructField(name, kind) for name, kind in fields.items()])
 
 
-def _partial(group: int, answer: Answer) -> Batch:
+def _partial(group: int, answer: Answer, numbers: Longs | None) -> Batch:
     """What one group says; the first one also hands on the rows."""
     (portion, matches), n = answer, len(answer.portion)
     copies = portion.rows.column(_COPY)
@@ -133,7 +135,7 @@ def _partial(group: int, answer: Answer) -> Batch:
         _ROW: portion.rows.column(_ROW),
         _GROUP: pa.array(np.full(n, group, np.int32)),
         _COPY: copies if group == 0 else pa.nulls(n, copies.type),
-        _LISTS: listed(matches),
+        _LISTS: listed(matches, numbers),
         _ERROR: pa.nulls(n, pa.string()) if matches.errors is None else matches.errors,
     }
     return pa.RecordBatch.from_pydict(columns)
