@@ -324,7 +324,8 @@ class Index:
 
         Events are those of `match_many`, or portions that were made of them.
         """
-        names, size = Names(self._state), Size.few()
+        names = Names(self._state)
+        size = Size.few(len(names))
         for portion, hits in self._portioned(events, self._finding(names, question), threads, size):
             size.learn(len(portion), len(hits.rows))
             yield Answer(portion, Matches.of(hits, names, portion.errors))
@@ -363,7 +364,7 @@ class Index:
     ) -> Iterator[Longs]:
         """Counts of portion after portion, of few events where hits must be kept to be counted."""
         adds_up = all(part.adds_up(question) for part in state.parts)
-        size = None if adds_up else Size.few()
+        size = None if adds_up else Size.few(len(state))
         for portion, counts in self._portioned(events, count, threads, size):
             if size is not None:
                 size.learn(len(portion), int(counts.sum()))
