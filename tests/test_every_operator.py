@@ -36,6 +36,7 @@ CONDITIONS: dict[type, Any] = {
     conditions.Version: conditions.Version("1.2", above=True),
     conditions.SemVer: conditions.SemVer("1.2.0-rc.1", Comparison.AT_MOST, parts=True),
     conditions.Network: conditions.Network(("10.0.0.0/8", "2001:db8::/32")),
+    conditions.Under: conditions.Under("letters", "b"),
     conditions.Like: conditions.Like("%b%"),
     conditions.Prefix: conditions.Prefix("b"),
     conditions.Suffix: conditions.Suffix("b"),
@@ -71,6 +72,7 @@ QUOTED: list[Any] = [
     conditions.Range(date(1970, 1, 1), date(1970, 1, 3)),
 ]
 A = Attribute.parse("a")
+TREES = {"letters": rm.Hierarchy.of({"abc": "b", "b": "z", 1: "b", 2: "z"})}
 PREDICATES = [
     *(
         Predicate(A, condition, polarity)
@@ -101,9 +103,9 @@ def test_every_kind_has_a_row() -> None:
 
 @pytest.mark.parametrize("predicate", PREDICATES, ids=describe)
 def test_is_written_and_read_in_every_form(predicate: Predicate) -> None:
-    criterion = Criterion("c", predicate)
-    from_json = Criterion.from_json(criterion.to_json())
-    from_text = Criterion("c", rm.parse(criterion.to_text()))
+    criterion = Criterion("c", predicate).bound(TREES)
+    from_json = Criterion.from_json(criterion.to_json()).bound(TREES)
+    from_text = Criterion("c", rm.parse(criterion.to_text())).bound(TREES)
     for event in EVENTS:
         assert from_json.score(event, now=NOW) == criterion.score(event, now=NOW)
         assert from_text.holds(event, now=NOW) == criterion.holds(event, now=NOW)
@@ -113,24 +115,23 @@ def test_is_written_and_read_in_every_form(predicate: Predicate) -> None:
 
 @pytest.mark.parametrize("predicate", PREDICATES, ids=describe)
 def test_is_explained_and_derived(predicate: Predicate) -> None:
-    criterion = Criterion("c", predicate)
+    criterion = Criterion("c", predicate).bound(TREES)
     for event in EVENTS:
         assert criterion.explain(event, now=NOW).holds == criterion.holds(event, now=NOW)
-    found = {
-        criterion.holds(event, now=NOW) for event in derive(rm.Index.build([criterion]), now=NOW)
-    }
+    index = rm.Index.build([criterion], hierarchies=TREES)
+    found = {criterion.holds(event, now=NOW) for event in derive(index, now=NOW)}
     assert found == {True, False}
 
 
 def test_is_found_by_an_index_built_merged_and_loaded(tmp_path) -> None:
     criteria = [Criterion(f"c{i}", predicate) for i, predicate in enumerate(PREDICATES)]
     random.Random(1).shuffle(criteria)
-    index = rm.Index.build(criteria[::2])
+    index = rm.Index.build(criteria[::2], hierarchies=TREES)
     index.add(criteria[1::2])
     index.merge()
     index.save(tmp_path)
     for event in EVENTS:
-        expected = {one.id for one in criteria if one.holds(event, now=NOW)}
+        expected = {one.id for one in criteria if one.holds(event, now=NOW, hierarchies=TREES)}
         for asked in (index, rm.load(tmp_path)):
             assert set(asked.match(event, now=NOW)) == expected
             assert set(asked.match_many([event], now=NOW).ids(0)) == expected

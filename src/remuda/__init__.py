@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from remuda.engine.engine import Engine
     from remuda.errors import (
         CriterionNotFound,
+        DeviceError,
         DuplicateCriterion,
         ExpansionError,
         IndexExists,
@@ -34,12 +35,13 @@ if TYPE_CHECKING:
     from remuda.language.text import parse
     from remuda.model.explanations import Explanation
     from remuda.model.expressions import And, Expression, Not, Or, Predicate
+    from remuda.model.hierarchies import Hierarchy
 
 _ROOMS = {
     "client.client": ("AsyncClient", "Client"),
     "engine.engine": ("Engine",),
     "errors": (
-        "CriterionNotFound", "DuplicateCriterion", "ExpansionError", "IndexExists",
+        "CriterionNotFound", "DeviceError", "DuplicateCriterion", "ExpansionError", "IndexExists",
         "IndexNotFound", "InvalidCriterion", "InvalidRegion", "NoMustangEquivalent",
         "NoSqlEquivalent", "ParseError", "RemudaError", "ServiceError", "StorageError",
     ),
@@ -54,6 +56,7 @@ _ROOMS = {
     "language.text": ("parse",),
     "model.explanations": ("Explanation",),
     "model.expressions": ("And", "Expression", "Not", "Or", "Predicate"),
+    "model.hierarchies": ("Hierarchy",),
 }  # fmt: skip
 _ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
@@ -63,12 +66,14 @@ __all__ = [
     "Client",
     "Criterion",
     "CriterionNotFound",
+    "DeviceError",
     "DuplicateCriterion",
     "Engine",
     "ExpansionError",
     "Explanation",
     "Expression",
     "Finding",
+    "Hierarchy",
     "Index",
     "IndexExists",
     "IndexNotFound",

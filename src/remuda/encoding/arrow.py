@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from remuda.arrays import Longs, Ragged, ragged, starts_of, take_rows
+from remuda.encoding.columns import Codes, Columns, Cut, Numbers
 from remuda.encoding.encoder import Encoder, OriginEncoder, TermEncoder
 from remuda.encoding.spaces import OTHER, ValueSpaces
 from remuda.encoding.table import EventBatch
@@ -671,3 +672,63 @@ def _alike(bags: Ragged) -> tuple[NDArray[Any], NDArray[Any]]:
     if np.array_equal(ordered.items, take_rows(ordered, firsts[same]).items):
         return same, firsts
     return np.arange(len(lengths)), np.arange(len(lengths))  # two bags had one sum: all by itself
+
+
+def columns(encoder: Encoder, table: pa.Table | pa.RecordBatch, now: int) -> Columns | None:
+    """What `encode` has to do, row by row, for a device to do it; None where that is not all.
+
+    Lists, objects and what tells null from absent are left to `encode`, and so is what fails.
+    """
+    n = table.num_rows
+    named = {name: table.column(i) for i, name in enumerate(table.schema.names)}
+    found: list[Numbers | Codes] = []
+    try:
+        for one in encoder.origins:
+            if isinstance(one.origin, Joint):
+                found.append(_coded_rows(*_together(one, one.origin, named, n, now), n))
+                continue
+            values = _resolve(named, one.origin, n)
+            if one.lacks and values is not None:
+                return None
+            if values is None or len(values) == values.null_count:
+                continue
+            if isinstance(values, _Objects) or pa.types.is_nested(values.type):
+                return None
+            plain = _only_values(one)
+            if plain is not None and _is_machine_number(values.type):
+                found.append(_numbers(plain, values))
+            else:
+                codes, distinct = _codes(values)
+                codes = np.where(codes < 0, len(distinct), codes).astype(np.int32)
+                found.append(Codes(codes, _each(one, [*distinct, None], now)))
+    except MemoryError:
+        raise
+    except Exception:  # `encode` looks value by value, so that only what is at fault goes without
+        return None
+    return Columns(n, tuple(found))
+
+
+def _coded_rows(present: Longs, spaces: Ragged, n_rows: int) -> Codes:
+    """Rows that were looked at already: each is its own code, a missing one the last."""
+    codes = np.full(n_rows, len(present), np.int32)
+    codes[present] = np.arange(len(present), dtype=np.int32)
+    return Codes(codes, Ragged(np.append(spaces.starts, spaces.starts[-1]), spaces.items))
+
+
+def _numbers(cells: list[tuple[int, ValueSpaces]], values: Array) -> Numbers:
+    whole, n = pa.types.is_integer(values.type), len(values)
+    valid, data = values.buffers()
+    numbers = np.frombuffer(data, values.type.to_pandas_dtype())[values.offset :][:n]
+    bits = None
+    if values.null_count:
+        bits = np.frombuffer(valid, np.uint8)[values.offset >> 3 : (values.offset + n + 7) >> 3]
+    cuts = tuple(_cut(start, spaces, whole) for start, spaces in cells)
+    return Numbers(numbers, bits, values.offset & 7, cuts)
+
+
+def _cut(start: int, spaces: ValueSpaces, whole: bool) -> Cut:
+    if Kind.NUMBER not in spaces.first:
+        nothing = np.empty(0, np.int64 if whole else np.float64)
+        return Cut(start + OTHER, nothing, start + OTHER)
+    thresholds = spaces.thresholds[0 if whole else 1]
+    return Cut(start + spaces.first[Kind.NUMBER], thresholds, start + OTHER)

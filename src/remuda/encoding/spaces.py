@@ -31,8 +31,10 @@ from remuda.model.conditions import (
     QuotedRange,
     Range,
     SemVer,
+    Under,
     Version,
 )
+from remuda.model.hierarchies import Hierarchy
 from remuda.model.networks import address_at, place_of
 from remuda.model.values import Kind, is_text, key, number, ordered
 from remuda.model.versions import VersionKey, version_key
@@ -253,6 +255,16 @@ def _network_wanted(condition: Network) -> list[tuple[Cut | None, Cut | None]]:
 
 
 NETWORKS = Order(place_of, _network_wanted)
+
+
+def _under_wanted(condition: Under) -> list[tuple[Cut | None, Cut | None]]:
+    order, span = condition.known.order, condition.span
+    return [] if span is None else [((order[span[0]], _BEFORE), (order[span[1]], _AFTER))]
+
+
+def nodes(tree: Hierarchy) -> Order:
+    """The order of a tree, in which what is beneath a node lies side by side."""
+    return Order(tree.place_of, _under_wanted)
 
 
 def _collect(

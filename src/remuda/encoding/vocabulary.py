@@ -23,6 +23,7 @@ from remuda.encoding.spaces import (
     OrderSpaces,
     Span,
     ValueSpaces,
+    nodes,
     semvers,
 )
 from remuda.encoding.table import Predicates
@@ -46,6 +47,7 @@ from remuda.model.conditions import (
     Related,
     SemVer,
     Suffix,
+    Under,
     Version,
 )
 from remuda.model.expressions import And, Expression, Polarity, Predicate, reads_clock
@@ -61,6 +63,7 @@ class View(StrEnum):
     VERSION = "version"
     SEMVER = "semver"
     NETWORK = "network"
+    TREE = "tree"
     LACK = "lack"  # whether it is null or absent
     PATTERN = "pattern"
     SET = "set"
@@ -75,7 +78,7 @@ YES_OR_NO = frozenset({View.PATTERN, View.SET, View.TEST, View.ELEMENTS})
 class Dimension:
     """A term, looked at in one way (against one condition, if yes/no).
 
-    As SemVer, `condition` is the reading, with or without its options.
+    As SemVer, `condition` is the reading, with or without its options; of a tree, it has the tree.
     `copy` tells apart the dimensions that hold a second or third predicate of one clause.
     """
 
@@ -110,6 +113,8 @@ def view_of(condition: Condition) -> View:
             return View.SEMVER
         case Network():
             return View.NETWORK
+        case Under():
+            return View.TREE
         case Regex() | Like() | Suffix() | Contains():
             return View.PATTERN
         case Related():
@@ -243,7 +248,7 @@ def _dimension(predicate: Predicate) -> Dimension:
     if view is View.LACK:
         return Dimension(predicate.root, view)
     alone = condition if view in YES_OR_NO else None
-    if isinstance(condition, SemVer):
+    if isinstance(condition, SemVer | Under):
         alone = condition.reading
     return Dimension(predicate.term, view, alone)
 
@@ -252,7 +257,7 @@ def _partition(base: Dimension, conditions: Iterable[Condition]) -> Spaces:
     match base.view:
         case View.VALUE:
             return ValueSpaces(conditions)
-        case View.VERSION | View.SEMVER | View.NETWORK:
+        case View.VERSION | View.SEMVER | View.NETWORK | View.TREE:
             return OrderSpaces(order_of(base), conditions)
         case View.LACK:
             return LackSpaces()
@@ -269,6 +274,8 @@ def order_of(dimension: Dimension) -> Order:
             return NETWORKS
         case View.SEMVER, SemVer() as reading:
             return semvers(reading)
+        case View.TREE, Under() as reading:
+            return nodes(reading.known)
         case _:
             raise ValueError(f"a dimension that is looked at as {dimension.view} has no such order")
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from remuda.arrays import Longs, frozen
 from remuda.encoding.encoder import Encoder
-from remuda.encoding.events import Portion, Source
+from remuda.encoding.events import AT_ONCE, Portion, Source
 from remuda.encoding.regions import Region
 from remuda.encoding.table import EventBatch
 from remuda.encoding.vocabulary import Dimension, View
@@ -39,16 +39,19 @@ from remuda.index.roster import Column, Roster
 from remuda.index.segment import Segment
 from remuda.index.state import Ids, Late, Names, Part, Plain, State, Tail
 from remuda.index.stores import Store, store_of
-from remuda.index.trial import Tried, try_out
+from remuda.index.trees import named_trees, read_trees, written_trees
+from remuda.index.trial import Tried, refuse_trees, try_out
 from remuda.index.weighing import Weighing
 from remuda.language.criterion import Criterion
 from remuda.language.json_form import read_event
 from remuda.language.text import parse
-from remuda.matchers.contract import NAMES, Hits
+from remuda.matchers.contract import Hits, check_name, conjunction_matcher
 from remuda.model.attributes import Attribute
+from remuda.model.binding import bound
 from remuda.model.conditions import OF_LACK
 from remuda.model.explanations import Explanation
 from remuda.model.expressions import Expression, Predicate, clock, fold
+from remuda.model.hierarchies import Hierarchies
 from remuda.model.terms import facts_of
 from remuda.model.weights import Weights
 
@@ -73,11 +76,17 @@ class Published(NamedTuple):
 class Index:
     """Criteria under their ids. Many threads may search while others change it."""
 
-    def __init__(self, *, matcher: str = "auto", scalars: Iterable[str] = ()) -> None:
-        if matcher not in NAMES:
-            raise ValueError(f"there is no matcher {matcher!r}; there are {', '.join(NAMES)}")
+    def __init__(
+        self,
+        *,
+        matcher: str = "auto",
+        scalars: Iterable[str] = (),
+        hierarchies: Hierarchies | None = None,
+    ) -> None:
+        check_name(matcher)
         self.matcher = matcher
         self.scalars = frozenset(map(Attribute.parse, scalars))
+        self.hierarchies = named_trees(hierarchies)
         self._state = State()
         self._published: Published | None = None
         self._keep_alone()
@@ -89,15 +98,19 @@ class Index:
         *,
         matcher: str = "auto",
         scalars: Iterable[str] = (),
+        hierarchies: Hierarchies | None = None,
         sample: Any = None,
     ) -> Index:
         """Index the criteria at once; `scalars` are attributes that are never lists.
 
+        `hierarchies` are the trees that criteria name: `attr("city").under("geo", "IN")`. They are
+        kept with the index, for what comes later and when it is saved.
+
         A `sample` of the events to come, in any form that `match_many` takes, makes `auto` and
         the PS-Trees faster: criteria hang where such events seldom look. A few thousand suffice.
         """
-        index = cls(matcher=matcher, scalars=scalars)
-        found = _given(criteria)
+        index = cls(matcher=matcher, scalars=scalars, hierarchies=hierarchies)
+        found = [one.bound(index.hierarchies) for one in _given(criteria)]
         if found:
             part = index._part(found, np.arange(len(found), dtype=np.int64), sample)
             index._state = State((part,), next_order=len(found))
@@ -130,7 +143,7 @@ class Index:
 
     def add(self, criteria: Criterion | Iterable[Criterion]) -> None:
         """One criterion more, or many in one step; DuplicateCriterion if an id is taken."""
-        found = try_out(_given(criteria))
+        found = try_out(_given(criteria), self.hierarchies)
         with self._writing:
             state = self._state
             for criterion in found:
@@ -141,7 +154,7 @@ class Index:
 
     def update(self, criteria: Criterion | Iterable[Criterion]) -> None:
         """Put each criterion in the place of the one with its id, or add it; all in one step."""
-        found = try_out(_given(criteria))
+        found = try_out(_given(criteria), self.hierarchies)
         with self._writing:
             state = self._state
             wheres = [state.find(criterion.id) for criterion in found]
@@ -285,7 +298,7 @@ class Index:
                 counts += part.count(portion, question)
             return counts
 
-        tallies = _tallied(state, events, question, count, threads)
+        tallies = self._tallied(state, events, question, count, threads)
         return np.concatenate([np.empty(0, np.int64), *tallies])
 
     def reach(
@@ -300,7 +313,7 @@ class Index:
             counts = [part.reach(portion, question) for part in parts]
             return np.concatenate([np.empty(0, np.int64), *counts])
 
-        for counts in _tallied(state, events, question, count, threads):
+        for counts in self._tallied(state, events, question, count, threads):
             reach += counts
         return reach[state.positions()]
 
@@ -311,8 +324,9 @@ class Index:
 
         Events are those of `match_many`, or portions that were made of them.
         """
-        names, size = Names(self._state), Size.few()
-        for portion, hits in _portioned(events, self._finding(names, question), threads, size):
+        names = Names(self._state)
+        size = Size.few(len(names))
+        for portion, hits in self._portioned(events, self._finding(names, question), threads, size):
             size.learn(len(portion), len(hits.rows))
             yield Answer(portion, Matches.of(hits, names, portion.errors))
 
@@ -320,11 +334,41 @@ class Index:
         """The whole answer."""
         names = Names(self._state)
         errors, found = [], []
-        for portion, hits in _portioned(events, self._finding(names, question), threads):
+        for portion, hits in self._portioned(events, self._finding(names, question), threads):
             errors += [] if portion.errors is None else [portion.errors]
             found.append(hits)
         hits = joined(found or [none(0, scored=question.n is not None)])
         return Matches.of(hits, names, pa.concat_arrays(errors) if errors else None)
+
+    def _portioned(
+        self,
+        events: Any,
+        work: Callable[[Portion], T],
+        threads: int | None,
+        size: Size | None = None,
+    ) -> Iterator[tuple[Portion, T]]:
+        """What the work makes of the events, portion by portion, as suits the matcher."""
+        source, n = Source(_event(events)), n_threads(threads)
+        features = conjunction_matcher(self.matcher).features
+        n = min(n, features.callers or n)
+        size = size or Size.shared(source.n_rows, n, features.at_once or AT_ONCE)
+        return in_order(source, work, n, size)
+
+    def _tallied(
+        self,
+        state: State,
+        events: Any,
+        question: Question,
+        count: Callable[[Portion], Longs],
+        threads: int | None,
+    ) -> Iterator[Longs]:
+        """Counts of portion after portion, of few events where hits must be kept to be counted."""
+        adds_up = all(part.adds_up(question) for part in state.parts)
+        size = None if adds_up else Size.few(len(state))
+        for portion, counts in self._portioned(events, count, threads, size):
+            if size is not None:
+                size.learn(len(portion), int(counts.sum()))
+            yield counts
 
     def _finding(self, names: Names, question: Question) -> Callable[[Portion], Hits]:
         """What finds the positions that answer the question about some events."""
@@ -374,7 +418,7 @@ class Index:
         otherwise it may name too many.
         """
         state, question = self._state, Question.of(now, tags)
-        regions = _regions(where, missing, present, question.now)
+        regions = _regions(where, missing, present, question.now, self.hierarchies)
         return region_answers.possible(self._parts(state), Names(state), regions, question)
 
     def certain(
@@ -391,7 +435,7 @@ class Index:
         Where an answer is not exact, it may name too few.
         """
         state, question = self._state, Question.of(now, tags)
-        regions = _regions(where, missing, present, question.now)
+        regions = _regions(where, missing, present, question.now, self.hierarchies)
         return region_answers.certain(self._parts(state), Names(state), regions, question)
 
     def undecided(
@@ -408,6 +452,11 @@ class Index:
     def explain(self, event: Any, id: str, *, now: Now = None) -> Explanation:
         """Why the criterion holds for the event, or why not."""
         return self[id].explain(event, now=now)
+
+    def warm(self) -> None:
+        """Do ahead what the first question would have to wait for: with `gpu`, the upload."""
+        for part in self.parts:
+            part.segment.warm()
 
     def stats(self) -> dict[str, Any]:
         """Sizes: criteria, clauses, dimensions, spaces, bytes, matcher, fill of tail and graves.
@@ -449,6 +498,7 @@ class Index:
             self._state = replace(self._state, parts=self._parts(self._state), tail=Tail())
             state = self._state
         facts = {"matcher": self.matcher, "scalars": sorted(map(str, self.scalars))}
+        facts |= written_trees(self.hierarchies)
         version = storage.save(state, facts, home)
         self._published = Published(home, version, state)
         return version
@@ -473,7 +523,8 @@ class Index:
             if version == old.version:
                 return False
             known = {part.segment.home: part for part in self._state.parts if part.segment.home}
-            state, _ = storage.load(old.store, version, known=known)
+            state, found = storage.load(old.store, version, known=known, matcher=self.matcher)
+            self.hierarchies = read_trees(found.facts)
             self._state, self._published = state, Published(old.store, version, state)
             return True
 
@@ -481,7 +532,8 @@ class Index:
         """Make one segment of all there is, and wait for it."""
         with self._writing:
             state = self._state
-            parts = (merged(self._parts(state), self.matcher),) if len(state) else ()
+            how = self.matcher, self.hierarchies
+            parts = (merged(self._parts(state), *how),) if len(state) else ()
             self._state = replace(state, parts=parts, tail=Tail())
 
     def _keep_alone(self) -> None:
@@ -510,11 +562,11 @@ class Index:
         try:
             while True:
                 with self._writing:
-                    sources = worth_merging(self._state.parts)
+                    sources, trees = worth_merging(self._state.parts), self.hierarchies
                     if not sources:
                         self._merging = None  # the next change may begin anew
                         return
-                made = merged(sources, self.matcher) if any(map(len, sources)) else None
+                made = merged(sources, self.matcher, trees) if any(map(len, sources)) else None
                 with self._writing:
                     self._replace(sources, made)
         except BaseException:
@@ -550,6 +602,8 @@ class Index:
             expressions, matcher=self.matcher, scalars=self.scalars, sample=_sampled(sample),
             ranks=lambda: roster.ranks,
         )  # fmt: skip
+        if not self.hierarchies:
+            refuse_trees(segment.words.vocabulary)
         return Part(segment, roster)
 
     def _parts(self, state: State) -> tuple[Part, ...]:
@@ -574,16 +628,22 @@ def load(
     version: str | None = None,
     segments: Collection[str] | None = None,
     verify: bool = True,
+    matcher: str | None = None,
 ) -> Index:
     """Open a saved index, by default its newest version; its arrays are memory-mapped.
 
     It is in a directory, or at a URI, of which this machine then keeps a copy (REMUDA_CACHE).
-    With `segments`, only those are opened. The structure of all arrays is checked always, the
-    checksums of their files unless `verify` is off.
+    With `segments`, only those are opened; with `matcher`, they are arranged by that one, which
+    takes a while where they were saved with another. The structure of all arrays is checked always,
+    the checksums of their files unless `verify` is off.
     """
     home = store_of(path)
-    state, found = storage.load(home, version, segments, verify=verify)
-    index = Index(matcher=found.facts["matcher"], scalars=found.facts["scalars"])
+    if matcher is not None:
+        check_name(matcher)
+    state, found = storage.load(home, version, segments, verify=verify, matcher=matcher)
+    facts = found.facts
+    how = {"matcher": matcher or facts["matcher"], "scalars": facts["scalars"]}
+    index = Index(**how, hierarchies=read_trees(facts))
     index._state = state
     index._published = Published(home, found.name, state)
     return index
@@ -609,30 +669,6 @@ def _best(
     priorities = names.priorities(hits.rows) if question.by == "priority" else NO_FLOATS
     groups = names.groups(hits.rows, question)
     return best(hits, n, names.ranks(hits.rows), priorities, groups)
-
-
-def _portioned(
-    events: Any, work: Callable[[Portion], T], threads: int | None, size: Size | None = None
-) -> Iterator[tuple[Portion, T]]:
-    """What the work makes of the events, portion by portion."""
-    source, n = Source(_event(events)), n_threads(threads)
-    return in_order(source, work, n, size or Size.shared(source.n_rows, n))
-
-
-def _tallied(
-    state: State,
-    events: Any,
-    question: Question,
-    count: Callable[[Portion], Longs],
-    threads: int | None,
-) -> Iterator[Longs]:
-    """Counts of portion after portion, of few events where hits must be kept to be counted."""
-    adds_up = all(part.adds_up(question) for part in state.parts)
-    size = None if adds_up else Size.few()
-    for portion, counts in _portioned(events, count, threads, size):
-        if size is not None:
-            size.learn(len(portion), int(counts.sum()))
-        yield counts
 
 
 def _sampled(sample: Any) -> Callable[[Encoder], EventBatch] | None:
@@ -680,12 +716,17 @@ def _is_heavy(tail: Iterable[Late]) -> bool:
 
 
 def _regions(
-    where: Where | Iterable[Where], missing: Iterable[str], present: Iterable[str], now: int
+    where: Where | Iterable[Where],
+    missing: Iterable[str],
+    present: Iterable[str],
+    now: int,
+    hierarchies: Hierarchies,
 ) -> list[Region]:
     """One region or many as many."""
     several = [where] if isinstance(where, Expression | str | Mapping) else where
     absent, there = _paths(missing, "missing"), _paths(present, "present")
-    return [Region.where(_expression(one), now, absent, there) for one in several]
+    expressions = [bound(_expression(one), hierarchies) for one in several]
+    return [Region.where(one, now, absent, there) for one in expressions]
 
 
 def _expression(where: Where) -> Expression:

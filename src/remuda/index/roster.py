@@ -21,6 +21,7 @@ from remuda.index.forking import in_child
 from remuda.index.gathered import Gathered
 from remuda.jit import kernel
 from remuda.language.criterion import FOREVER, Criterion
+from remuda.model.hierarchies import Hierarchies
 
 T = TypeVar("T")
 
@@ -55,8 +56,14 @@ class StoredIds(Column[str]):
 class StoredCriteria(Sequence[Criterion]):
     """Criteria as JSON documents in an Arrow file of small compressed batches; read when asked."""
 
-    def __init__(self, data: memoryview, n: int, path: Path = Path("criteria.arrow")) -> None:
-        self._path = path
+    def __init__(
+        self,
+        data: memoryview,
+        n: int,
+        path: Path = Path("criteria.arrow"),
+        hierarchies: Hierarchies | None = None,
+    ) -> None:
+        self._path, self._hierarchies = path, hierarchies
         self._file = pa.ipc.open_file(pa.py_buffer(data))
         self._n = n
         self._last: tuple[int, Any] = (-1, None)
@@ -74,13 +81,16 @@ class StoredCriteria(Sequence[Criterion]):
             if not self._in_batch:
                 self._in_batch = len(self._batch(0))
             number, row = divmod(place, self._in_batch)
-            return Criterion.from_json(self._batch(number)[row].as_py())
+            return self._read(self._batch(number)[row].as_py())
 
     def __iter__(self) -> Iterator[Criterion]:
         for number in range(self._file.num_record_batches):
             with named(self._path):
-                found = list(map(Criterion.from_json, self._batch(number).to_pylist()))
+                found = list(map(self._read, self._batch(number).to_pylist()))
             yield from found
+
+    def _read(self, document: bytes) -> Criterion:
+        return Criterion.from_json(document).bound(self._hierarchies)
 
     def _unlock(self) -> None:
         self._reading = threading.Lock()

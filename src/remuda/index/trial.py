@@ -8,13 +8,16 @@ from typing import Any
 from remuda.encoding.encoder import Encoder, alike
 from remuda.encoding.plan import plan
 from remuda.encoding.storing import write_vocabulary
+from remuda.encoding.vocabulary import Vocabulary
 from remuda.errors import InvalidCriterion
 from remuda.language import json_form
 from remuda.language.criterion import Criterion
 from remuda.model.attributes import Attribute
 from remuda.model.conditions import TWO_VALUED, In, QuotedRange, Range
 from remuda.model.expressions import Expression, Predicate
+from remuda.model.hierarchies import Hierarchies
 from remuda.model.quoted import Quoted
+from remuda.model.terms import asks_tree, facts_of
 
 _VALUES: tuple[Any, ...] = ("", 0, 0.5, True, [""], {})
 
@@ -25,24 +28,24 @@ class Tried(tuple[Criterion, ...]):
     __slots__ = ()
 
 
-def try_out(criteria: Iterable[Criterion]) -> Tried:
-    """InvalidCriterion for the first that an index could not take, or not keep.
+def try_out(criteria: Iterable[Criterion], hierarchies: Hierarchies | None = None) -> Tried:
+    """The criteria, bound to the trees; InvalidCriterion for the first that an index cannot keep.
 
     A criterion of ordinary numbers and ASCII texts is one that it can: those, which are the most,
     cost a few microseconds, the others some hundred. What was tried is not tried again.
     """
     if isinstance(criteria, Tried):
         return criteria
-    tried = Tried(criteria)
+    tried = Tried(one.bound(hierarchies) for one in criteria)
     strange = [one for one in tried if not _is_ordinary(one.expression)]
     if not strange:
         return tried
     try:
-        _try(strange)
+        _try(strange, hierarchies)
     except Exception:  # whatever it is: which of them has it?
         for one in strange:
             try:
-                _try([one])
+                _try([one], hierarchies)
             except Exception as error:
                 reason = f"it cannot be indexed: {type(error).__name__}: {error}"
                 raise InvalidCriterion(reason, "expression", one.id) from error
@@ -50,8 +53,10 @@ def try_out(criteria: Iterable[Criterion]) -> Tried:
     return tried
 
 
-def _try(criteria: Collection[Criterion]) -> None:
+def _try(criteria: Collection[Criterion], hierarchies: Hierarchies | None) -> None:
     _, vocabulary = plan(one.expression for one in criteria)
+    if not hierarchies:
+        refuse_trees(vocabulary)
     encoder = Encoder(vocabulary)
     for looked_up in encoder.origins:
         for value in _VALUES:
@@ -61,6 +66,13 @@ def _try(criteria: Collection[Criterion]) -> None:
     json_form.encode(write_vocabulary(vocabulary))
     for one in criteria:
         one.document()
+
+
+def refuse_trees(vocabulary: Vocabulary) -> None:
+    """InvalidCriterion where a tree is asked, for an index that has none."""
+    for dimension in vocabulary.dimensions:
+        if facts_of(dimension.term).asks_tree or asks_tree(dimension.condition):
+            raise InvalidCriterion("it names a tree, and the index has none: give hierarchies=…")
 
 
 def _is_ordinary(expression: Expression) -> bool:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from math import isfinite, nan
 from typing import Any
 
 from remuda.errors import InvalidCriterion
 from remuda.language import json_form
+from remuda.model.binding import bound
 from remuda.model.calendars import microseconds
 from remuda.model.explanations import Explanation, explain
 from remuda.model.expressions import Expression, checked_size, clock
+from remuda.model.hierarchies import Hierarchies
 from remuda.model.stacks import on_any_stack
 from remuda.model.values import checked_text, instant
 from remuda.model.weights import Weights
@@ -156,10 +158,29 @@ class Criterion:
 
         return to_sql(self.expression)
 
-    def holds(self, event: Any, *, now: datetime | int | None = None) -> bool:
-        """Whether it is true of the event: the truth that every matcher gives."""
-        moment = clock(now)
-        return self.in_force(moment) and self.expression.holds(event, now=moment)
+    def bound(self, hierarchies: Hierarchies | None) -> Criterion:
+        """The same, what names trees bound to these; InvalidCriterion where one or a node lacks."""
+        if not hierarchies:
+            return self
+        try:
+            expression = bound(self.expression, hierarchies)
+        except InvalidCriterion as error:
+            raise error.inside("expression", self.id) from None
+        return self if expression is self.expression else replace(self, expression=expression)
+
+    def holds(
+        self,
+        event: Any,
+        *,
+        now: datetime | int | None = None,
+        hierarchies: Hierarchies | None = None,
+    ) -> bool:
+        """Whether it is true of the event: the truth that every matcher gives.
+
+        `hierarchies` are the trees that it names; a criterion of an index knows them.
+        """
+        moment, expression = clock(now), self.bound(hierarchies).expression
+        return self.in_force(moment) and expression.holds(event, now=moment)
 
     def score(
         self,
@@ -167,17 +188,24 @@ class Criterion:
         *,
         weights: Weights = None,
         now: datetime | int | None = None,
+        hierarchies: Hierarchies | None = None,
     ) -> float | None:
         """What it scores on the event, None where it does not hold."""
         moment = clock(now)
         if not self.in_force(moment):
             return None
-        return self.expression.score(event, weights=weights, now=moment)
+        return self.bound(hierarchies).expression.score(event, weights=weights, now=moment)
 
-    def explain(self, event: Any, *, now: datetime | int | None = None) -> Explanation:
+    def explain(
+        self,
+        event: Any,
+        *,
+        now: datetime | int | None = None,
+        hierarchies: Hierarchies | None = None,
+    ) -> Explanation:
         """Why it holds or does not, predicate by predicate."""
         moment = clock(now)
-        explanation = explain(self.expression, event, moment)
+        explanation = explain(self.bound(hierarchies).expression, event, moment)
         if self.in_force(moment):
             return explanation
         return Explanation(

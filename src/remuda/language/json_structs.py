@@ -130,6 +130,14 @@ class Network(_Detail, tag="NETWORK"):
         return conditions.Network(tuple(self.networks))
 
 
+class Under(_Detail, tag="UNDER"):
+    hierarchy: str
+    node: str | int
+
+    def condition(self) -> conditions.Condition:
+        return conditions.Under(self.hierarchy, self.node)
+
+
 class Like(_Detail, tag="LIKE"):
     pattern: str
     escape: str = "\\"
@@ -200,8 +208,8 @@ class Absent(_Detail, tag="ABSENT"):
 
 Detail = (
     Equality | Subset | Superset | Equalset | Overlaps | Range | Regex | Versioning
-    | SemVer | Network | Like | Prefix | Suffix | Contains | AnyElement | EveryElement
-    | Existence | NonExistence | NullValue | Absent
+    | SemVer | Network | Under | Like | Prefix | Suffix | Contains | AnyElement
+    | EveryElement | Existence | NonExistence | NullValue | Absent
 )  # fmt: skip
 
 

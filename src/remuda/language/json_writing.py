@@ -29,6 +29,7 @@ from remuda.model.conditions import (
     Related,
     SemVer,
     Suffix,
+    Under,
     Version,
 )
 from remuda.model.expressions import And, Expression, Or, Predicate
@@ -206,10 +207,11 @@ def _detail(condition: Condition) -> Json:
             return {"caveat": "SEMVER", **compared, **options}
         case Network(networks):
             return {"caveat": "NETWORK", "networks": list(networks)}
-        case AnyElement(expression):
-            return {"caveat": "ANY_ELEMENT", "expression": _asked(expression)}
-        case EveryElement(expression):
-            return {"caveat": "EVERY_ELEMENT", "expression": _asked(expression)}
+        case Under(tree, node):
+            return {"caveat": "UNDER", "hierarchy": tree, "node": node}
+        case AnyElement(expression) | EveryElement(expression):
+            which = "ANY" if isinstance(condition, AnyElement) else "EVERY"
+            return {"caveat": f"{which}_ELEMENT", "expression": _asked(expression)}
         case Like(pattern, escape):
             return {"caveat": "LIKE", "pattern": pattern, "escape": escape}
         case Prefix(text) | Suffix(text) | Contains(text):

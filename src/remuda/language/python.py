@@ -28,6 +28,7 @@ from remuda.model.conditions import (
     Relation,
     SemVer,
     Suffix,
+    Under,
     Version,
 )
 from remuda.model.expressions import Expression, Polarity, Predicate
@@ -166,6 +167,13 @@ class Attr:
     def in_network(self, *networks: str) -> Predicate:
         """The string is an address in one of these: `attr("ip").in_network("10.0.0.0/8")`."""
         return self._predicate(Network(networks))
+
+    def under(self, tree: str, node: str | int) -> Predicate:
+        """The value is that node of the tree, or beneath it: `attr("city").under("geo", "IN")`.
+
+        The tree is given to the index: `Index.build(..., hierarchies={"geo": tree})`.
+        """
+        return self._predicate(Under(tree, node))
 
     def add(self, rhs: Number | Attr) -> Attr:
         """The number and `rhs` together: exactly where this is an attribute, else as Spark does."""

@@ -46,6 +46,7 @@ from remuda.model.conditions import (
     Relation,
     SemVer,
     Suffix,
+    Under,
     Version,
 )
 from remuda.model.explanations import describe
@@ -162,6 +163,8 @@ def _condition(about: str, condition: Condition, empty: bool) -> tuple[_Type, Wo
             raise _Unsaid("Spark does not tell null from what is not there")
         case Network():
             raise _Unsaid("Spark does not know networks")
+        case Under():
+            raise _Unsaid("Spark does not know trees")
         case AnyElement() | EveryElement():
             raise _Unsaid("what is asked of elements is not written for Spark yet")
         case Version() | SemVer():

@@ -44,6 +44,7 @@ from remuda.model.conditions import (
     Relation,
     SemVer,
     Suffix,
+    Under,
     Version,
     range_of,
     satisfies,
@@ -488,6 +489,12 @@ def _network(node: exp.Expr, deny: bool) -> Expression:
     return _strong(_term(about), Network(tuple(map(text, networks))), deny)
 
 
+def _under(node: exp.Expr, deny: bool) -> Expression:
+    about, tree, place = arguments(node, 3)
+    condition = made(place, Under, text(tree), literal(place))
+    return _strong(_term(about), condition, deny)
+
+
 def _textual(condition: Callable[[str], Condition], node: exp.Expr, deny: bool) -> Expression:
     about, operand = arguments(node, 2)
     if type(bare(operand)) is exp.Null:
@@ -593,6 +600,7 @@ _PREDICATE_FUNCTIONS: dict[str, Reader] = {
     "regexp_like": _regexp,
     "rlike": _regexp,
     "startswith": partial(_textual, Prefix),
+    "under": _under,
     "within": _within,
     **{str(relation): partial(_related, relation) for relation in Relation},
 }

@@ -43,6 +43,7 @@ from remuda.model.conditions import (
     Relation,
     SemVer,
     Suffix,
+    Under,
     Version,
 )
 from remuda.model.expressions import Expression, Predicate
@@ -78,12 +79,12 @@ def _worded(about: str, predicate: Predicate) -> Wording:
             return _range(about, condition)
         case Regex() as condition:
             return _regex(about, condition)
-        case Version(base, above, strict):
-            return plainly(f"version({about}) {sign(above, not strict)} {string(base)}")
-        case SemVer() as condition:
-            return _semver(about, condition)
+        case Version() | SemVer() as condition:
+            return _version(about, condition)
         case Network(networks):
             return plainly(f"cidr({', '.join((about, *map(string, networks)))})")
+        case Under(tree, node):
+            return plainly(f"under({about}, {string(tree)}, {literal(node)})")
         case Like(pattern, escape):
             fits = string(pattern) + ("" if escape == "\\" else f" ESCAPE {string(escape)}")
             return worded(f"{about} LIKE {fits}", f"{about} NOT LIKE {fits}")
@@ -108,7 +109,10 @@ def _regex(about: str, condition: Regex) -> Wording:
     return plainly(f"{function}({about}, {string(condition.pattern)})")
 
 
-def _semver(about: str, condition: SemVer) -> Wording:
+def _version(about: str, condition: Version | SemVer) -> Wording:
+    if isinstance(condition, Version):
+        compared = sign(condition.above, not condition.strict)
+        return plainly(f"version({about}) {compared} {string(condition.base)}")
     options = [name for name in ("parts", "v") if getattr(condition, name)]
     told = ", ".join((about, *(f"{name} => TRUE" for name in options)))
     base = string(condition.base)

@@ -26,6 +26,7 @@ from remuda.model.conditions import (
     Related,
     Relation,
     Suffix,
+    Under,
 )
 from remuda.model.expressions import And, Expression, Or, Polarity, Predicate
 from remuda.model.networks import joined
@@ -144,6 +145,8 @@ def within(inner: Condition, outer: Condition) -> bool:
             return _range_within(inner, outer)
         case Network(), Network():
             return joined((*inner.blocks, *outer.blocks)) == outer.blocks
+        case Under(), Under() if inner.hierarchy == outer.hierarchy and inner.tree == outer.tree:
+            return outer.accepts(inner.node) if outer.span else inner == outer
         case Prefix() | Suffix() | Contains(), Prefix() | Suffix() | Contains():
             return _text_within(inner, outer)
         case _:

@@ -14,6 +14,7 @@ from typing import Any
 
 from remuda.errors import InvalidCriterion
 from remuda.model.attributes import Lack
+from remuda.model.hierarchies import Hierarchy
 from remuda.model.java_patterns import re2_of
 from remuda.model.networks import Block, is_inside, joined, network_of, place_of
 from remuda.model.patterns import (
@@ -249,6 +250,49 @@ class Network:
 
 
 @dataclass(frozen=True, slots=True)
+class Under:
+    """The value is the node of the tree of that name, or beneath it.
+
+    Written down it has the name alone; it is asked once it is bound to the `hierarchy` itself.
+    """
+
+    tree: str
+    node: Any
+    hierarchy: Hierarchy | None = None
+    span: tuple[int, int] | None = field(init=False, repr=False, compare=False)  # None: not bound
+
+    def __post_init__(self) -> None:
+        _text(self.tree, "the name of a tree")
+        plain = whole(self.node)
+        if isinstance(plain, str):
+            checked_text(plain, "a node")
+        elif isinstance(plain, bool) or not isinstance(plain, int):
+            raise InvalidCriterion(f"a node of a tree is a text or an integer, not {self.node!r}")
+        object.__setattr__(self, "node", plain)
+        span = None if self.hierarchy is None else self.hierarchy.span_of(plain)
+        if self.hierarchy is not None and span is None:
+            raise InvalidCriterion(f"the tree {self.tree!r} has no node {plain!r}")
+        object.__setattr__(self, "span", span)
+
+    @property
+    def known(self) -> Hierarchy:
+        """The tree that it is bound to."""
+        if self.hierarchy is None:
+            reason = f"the tree {self.tree!r} is not known here"
+            raise InvalidCriterion(f"{reason}: give hierarchies={{{self.tree!r}: …}}")
+        return self.hierarchy
+
+    @property
+    def reading(self) -> Under:
+        """What stands for all that ask the same tree."""
+        return Under(self.tree, self.known.order[0], self.known)
+
+    def accepts(self, value: Any) -> bool:
+        place = self.known.place_of(value)
+        return place is not None and self.span is not None and self.span[0] <= place <= self.span[1]
+
+
+@dataclass(frozen=True, slots=True)
 class Like:
     """The whole string fits SQL's LIKE pattern: `%` any text, `_` any one character."""
 
@@ -426,8 +470,9 @@ class Absent:
 
 
 Condition = (
-    In | Range | QuotedRange | Regex | Version | SemVer | Network | Like | Prefix | Suffix
-    | Contains | Related | AnyElement | EveryElement | Exists | Missing | NullValue | Absent
+    In | Range | QuotedRange | Regex | Version | SemVer | Network | Under | Like | Prefix
+    | Suffix | Contains | Related | AnyElement | EveryElement | Exists | Missing | NullValue
+    | Absent
 )  # fmt: skip
 OF_ELEMENTS = frozenset({AnyElement, EveryElement})  # these have an expression of their own
 WHOLE = OF_ELEMENTS | {Related, Exists, Missing, NullValue, Absent}
@@ -436,7 +481,7 @@ TWO_VALUED = OF_LACK | {Exists, Missing}
 _QUOTED = frozenset({Quoted, Moment})
 
 
-def satisfies(condition: Condition, value: Any, now: int) -> bool:
+def satisfies(condition: Condition, value: Any, now: int = 0) -> bool:
     """Whether the value of a term satisfies the condition."""
     if type(value) is list and type(condition) not in WHOLE:
         return any(map(condition.accepts, value))

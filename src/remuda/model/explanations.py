@@ -28,6 +28,7 @@ from remuda.model.conditions import (
     Related,
     SemVer,
     Suffix,
+    Under,
     Version,
 )
 from remuda.model.expressions import And, Expression, Or, Polarity, Predicate, fold
@@ -220,10 +221,8 @@ def _condition(condition: Condition) -> str:
         case AnyElement(expression) | EveryElement(expression):
             which = "an element" if isinstance(condition, AnyElement) else "only elements"
             return f"has {which} where {_asked(expression)}"
-        case In(values=(only,)):
-            return f"= {_shown(only)}"
-        case In(values=values):
-            return f"in {_several(values)}"
+        case In(values):
+            return f"= {_shown(values[0])}" if len(values) == 1 else f"in {_several(values)}"
         case Range() | QuotedRange():
             return _range(condition)
         case Regex(pattern, find, java):
@@ -236,6 +235,8 @@ def _condition(condition: Condition) -> str:
             return f"semver {operator} {base}{f' ({options})' if options else ''}"
         case Network(networks):
             return f"in network {_several(networks)}"
+        case Under(tree, node):
+            return f"under {_shown(node)} of {tree}"
         case Like(pattern):
             return f"like {pattern!r}"
         case Prefix(text) | Suffix(text) | Contains(text):

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 from remuda.errors import InvalidCriterion
 from remuda.model.attributes import Attribute, Known
-from remuda.model.conditions import OF_LACK, WHOLE
+from remuda.model.conditions import OF_ELEMENTS, OF_LACK, WHOLE, Under
 from remuda.model.functions import FUNCTIONS, Function
 from remuda.model.operations import Operation
 from remuda.model.values import checked, checked_text
@@ -39,6 +39,7 @@ class Facts(NamedTuple):
     strict: bool = True  # whether it is missing wherever one of its attributes is
     reads_clock: bool = False
     tells_lack: bool = False  # whether it tells null from absent
+    asks_tree: bool = False  # whether it asks what is beneath a node of a tree
     levels: int = 0
     n_parts: int = 1
 
@@ -288,7 +289,19 @@ def _facts_of_expression(expression: Truth) -> Facts:
     joined = _joined([facts_of(leaf.term) for leaf in found])
     whole = {one for leaf in found if type(leaf.condition) in WHOLE for one in _of(leaf.term)}
     lacks = any(type(leaf.condition) in OF_LACK for leaf in found)
-    return joined._replace(elements=joined.elements - whole, tells_lack=joined.tells_lack or lacks)
+    return joined._replace(
+        elements=joined.elements - whole,
+        tells_lack=joined.tells_lack or lacks,
+        asks_tree=joined.asks_tree or any(asks_tree(leaf.condition) for leaf in found),
+    )
+
+
+def asks_tree(condition: Any) -> bool:
+    """Whether it asks what is beneath a node of a tree, be it of elements."""
+    if type(condition) in OF_ELEMENTS:
+        inner = _leaves(condition.expression)
+        return any(asks_tree(one.condition) or facts_of(one.term).asks_tree for one in inner)
+    return type(condition) is Under
 
 
 def _of(term: Term) -> tuple[Attribute, ...]:
@@ -313,6 +326,7 @@ def _joined(several: list[Facts]) -> Facts:
         all(facts.strict for facts in several),
         any(facts.reads_clock for facts in several),
         any(facts.tells_lack for facts in several),
+        any(facts.asks_tree for facts in several),
         max((facts.levels for facts in several), default=0),
         sum(facts.n_parts for facts in several),
     )

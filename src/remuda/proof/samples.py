@@ -30,6 +30,7 @@ from remuda.model.conditions import (
     Related,
     SemVer,
     Suffix,
+    Under,
     Version,
 )
 from remuda.model.expressions import Expression, Predicate
@@ -64,10 +65,8 @@ def around(condition: Condition, rng: Random) -> list[Any]:
             return list(_around_range(condition))
         case QuotedRange():
             return [near for one in condition.ranges for near in _around_range(one)] or ["~"]
-        case Regex(pattern):
+        case Regex(pattern) | Like(regex=pattern):
             return list(_around_pattern(pattern, rng))
-        case Like():
-            return list(_around_pattern(condition.regex, rng))
         case Prefix(text) | Suffix(text) | Contains(text):
             return [text, text + "x", "x" + text, f"x{text}y", text[:-1], text[1:], *_texts(text)]
         case Version(base):
@@ -76,6 +75,8 @@ def around(condition: Condition, rng: Random) -> list[Any]:
             return list(_around_semver(base, str(condition.key)))
         case Network():
             return list(_around_network(condition))
+        case Under():
+            return list(_around_node(condition))
         case Related():
             return list(_around_set([_element(value) for value in condition.plain_values]))
         case Exists() | Missing() | NullValue() | Absent():
@@ -169,6 +170,15 @@ def _around_network(condition: Network) -> Iterator[str]:
                 yield address_at((family, number))
         if first[0] == 4:
             yield f"::ffff:{address_at(first)}"  # the other family
+
+
+def _around_node(condition: Under) -> Iterator[Any]:
+    yield from (condition.node, "~", [condition.node, "~"])
+    if condition.span is not None:
+        order, (first, last) = condition.known.order, condition.span
+        yield from (order[last], order[(first + last) // 2])
+        yield from order[max(first - 1, 0) : first]
+        yield from order[last + 1 : last + 2]
 
 
 def _shifted_numbers(version: str) -> Iterator[str]:
