@@ -261,21 +261,21 @@ def _post(
 ) -> tuple[Longs, Ints, Ints]:
     starts = np.zeros(len(predicates.dim) + 1, np.int64)
     keys, marks = np.empty(1024, np.int32), np.empty(1024, np.int32)
-    n = 0
+    n, first, no, yes = 0, np.int64(0), np.bool_(False), np.bool_(True)  # literals compile anew
     for p in range(len(predicates.dim)):
         if uses[p] > 0:
             accepted = not predicates.on_missing[p]
-            n_keys = _cover_all(p, accepted, predicates, levels, keys, 0, False)
+            n_keys = _cover_all(p, accepted, predicates, levels, keys, first, no)
             begin = n
             if accepted and conjunctive:
-                n_refused = _cover_all(p, False, predicates, levels, keys, 0, False)
+                n_refused = _cover_all(p, no, predicates, levels, keys, first, no)
                 if n_keys > 2 * (n_refused + 1):
                     accepted, n_keys = False, n_refused + 1
             keys, marks = grown(keys, n + n_keys), grown(marks, n + n_keys)
             if not accepted and not predicates.on_missing[p]:
                 keys[n], marks[n] = levels.space_starts[predicates.dim[p]], IN
                 n, begin = n + 1, n + 1
-            n = _cover_all(p, accepted, predicates, levels, keys, n, True)
+            n = _cover_all(p, accepted, predicates, levels, keys, n, yes)
             # of several spaces all must be accepted where the predicate is `every`, all refused
             # where it is not
             mark = (IN if accepted else 0) | (ALL if accepted == predicates.every[p] else 0)
