@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from remuda.spark.functions import register
     from remuda.spark.generating import generate
     from remuda.spark.matching import match, top
+    from remuda.spark.payloads import with_payloads
     from remuda.spark.reaching import reach
     from remuda.spark.starting import ensure_java, session
     from remuda.spark.streaming import batches, match_stream
@@ -33,6 +34,7 @@ _ROOM_OF = {
     "similar": "checking",
     "sweep": "building",
     "top": "matching",
+    "with_payloads": "payloads",
 }
 
 __all__ = [
@@ -51,6 +53,7 @@ __all__ = [
     "similar",
     "sweep",
     "top",
+    "with_payloads",
 ]
 
 
