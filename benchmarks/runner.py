@@ -11,9 +11,11 @@ from benchmarks import (
     core,
     encoding,
     engine,
+    gpu,
     language,
     mustang,
     onedim,
+    others,
     ranking,
     shapes,
     spark,
@@ -32,7 +34,12 @@ _OTHERS = {
     "engine": ("Adds a second, alone and together, durable and not; opening.", engine.main),
     "shapes": ("What does an event cost as criteria grow wide?", shapes.main),
     "spark": ("Ours beside the ways a user would write it on Spark.", spark.main),
+    "gpu": ("The matcher gpu on a device, beside auto on all cores.", gpu.main),
     "encoding": ("What does it cost to turn events into numbers?", encoding.main),
+}
+_FOLDERS = {
+    "sigma": "Sigma's detection rules on events of Windows; a folder may follow.",
+    "adblock": "EasyList's filters on requests of browsers; a folder may follow.",
 }
 
 
@@ -49,9 +56,14 @@ def main(
             print(f"{experiment.group}/{experiment.name}: {experiment.question}")
         for name, (question, _) in _OTHERS.items():
             print(f"{name}: {question}")
+        for name, question in _FOLDERS.items():
+            print(f"{name}: {question}")
         return 0
     if against is not None:
         return max(by_turns.main(name, against, only) for name in names)
+    if names[0] in _FOLDERS:
+        others.main(*names[:2])
+        return 0
     failed = 0
     for name in names:
         if name in _OTHERS:

@@ -47,7 +47,7 @@ _SHAPES = [
 def main() -> None:
     """Build, check the number of matches, measure, print."""
     table = Table("criteria", title=f"{_EVENTS} events of {_DIMS} attributes, one thread, auto")
-    for name in ("parts of each", "clauses", "build s", "µs an event", "MB", "matches"):
+    for name in ("each of", "clauses", "build s", "µs an event", "MB", "matches"):
         table.add_column(name, justify="right")
     events = _events()
     for shape in _SHAPES:
@@ -58,8 +58,8 @@ def main() -> None:
         seconds = clock.best(lambda index=index: index.match_many(events, threads=1))
         stats = index.stats()
         table.add_row(
-            f"{shape.n_criteria:,} of {shape.name}",
-            f"{shape.width:,}",
+            f"{shape.n_criteria:,}",
+            f"{shape.width:,} {shape.name}",
             f"{stats['clauses']:,}",
             f"{build_s:.1f}",
             f"{seconds / _EVENTS * 1e6:.0f}",

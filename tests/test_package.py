@@ -47,6 +47,7 @@ ERRORS = [
     errors.ExpansionError(10**20, 64),
     errors.NoSqlEquivalent("app version >= 2", "Spark has no version order"),
     errors.NoMustangEquivalent("tags", "Mustang has no tags"),
+    errors.DeviceError("CUDA finds none", "install a driver"),
     errors.StorageError("x/y", "it is damaged"),
     errors.ServiceError(413, "it is too large", "r-1"),
 ]

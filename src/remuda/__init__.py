@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from remuda.engine.engine import Engine
     from remuda.errors import (
         CriterionNotFound,
+        DeviceError,
         DuplicateCriterion,
         ExpansionError,
         IndexExists,
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from remuda.index.region_answers import Undecided
     from remuda.language.criterion import Criterion
     from remuda.language.python import attr, fn, when
+    from remuda.language.schemas import Finding, check
     from remuda.language.text import parse
     from remuda.model.explanations import Explanation
     from remuda.model.expressions import And, Expression, Not, Or, Predicate
@@ -39,7 +41,7 @@ _ROOMS = {
     "client.client": ("AsyncClient", "Client"),
     "engine.engine": ("Engine",),
     "errors": (
-        "CriterionNotFound", "DuplicateCriterion", "ExpansionError", "IndexExists",
+        "CriterionNotFound", "DeviceError", "DuplicateCriterion", "ExpansionError", "IndexExists",
         "IndexNotFound", "InvalidCriterion", "InvalidRegion", "NoMustangEquivalent",
         "NoSqlEquivalent", "ParseError", "RemudaError", "ServiceError", "StorageError",
     ),
@@ -50,6 +52,7 @@ _ROOMS = {
     "index.region_answers": ("Undecided",),
     "language.criterion": ("Criterion",),
     "language.python": ("attr", "fn", "when"),
+    "language.schemas": ("Finding", "check"),
     "language.text": ("parse",),
     "model.explanations": ("Explanation",),
     "model.expressions": ("And", "Expression", "Not", "Or", "Predicate"),
@@ -63,11 +66,13 @@ __all__ = [
     "Client",
     "Criterion",
     "CriterionNotFound",
+    "DeviceError",
     "DuplicateCriterion",
     "Engine",
     "ExpansionError",
     "Explanation",
     "Expression",
+    "Finding",
     "Hierarchy",
     "Index",
     "IndexExists",
@@ -88,6 +93,7 @@ __all__ = [
     "StorageError",
     "Undecided",
     "attr",
+    "check",
     "fn",
     "formats",
     "load",

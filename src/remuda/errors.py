@@ -11,6 +11,7 @@ RemudaError
 ├── ExpansionError        a normal form would be too large
 ├── NoSqlEquivalent       Spark SQL cannot say it
 ├── NoMustangEquivalent   Mustang's JSON cannot say it
+├── DeviceError           the matcher gpu has no device, or one that is too small
 ├── StorageError          a saved index is damaged, newer than this code, or cannot be written
 └── ServiceError          a service refused a request, or could not be reached
 """
@@ -145,6 +146,17 @@ class NoMustangEquivalent(RemudaError, ValueError):
 
     def __str__(self) -> str:
         return f"no Mustang equivalent at {self.place}: {self.reason}"
+
+
+class DeviceError(RemudaError, RuntimeError):
+    """The matcher gpu has no device, or one that is too small; `help` says what to do."""
+
+    def __init__(self, reason: str, help: str) -> None:
+        super().__init__(reason, help)
+        self.reason, self.help = reason, help
+
+    def __str__(self) -> str:
+        return f"{self.reason}; {self.help}"
 
 
 class StorageError(RemudaError, OSError):

@@ -115,6 +115,15 @@ def _folders() -> list[Path]:
     return folders
 
 
+def kept_in() -> Path | None:
+    """The folder that compiled kernels are kept in; None where none can be written."""
+    for folder in _folders():
+        there = next((one for one in (folder, *folder.parents) if one.exists()), folder)
+        if os.access(there, os.W_OK):
+            return folder
+    return None
+
+
 def _written(folder: Path, name: str, body: bytes) -> bool:
     """Whether the folder now has the kernel: another process sees all of it or nothing."""
     aside = folder / f".{uuid.uuid4().hex}"

@@ -205,3 +205,13 @@ def test_the_demo_on_spark() -> None:
     assert result.exit_code == 0, result.output
     assert "303 rows: 300 good, 3 rejected" in result.stdout
     assert "all as they should be" in result.stdout
+
+
+def test_the_doctor_finds_a_healthy_machine_and_an_index_that_is_not_there(
+    saved: Path, tmp_path: Path
+) -> None:
+    healthy = run("doctor", saved)
+    assert (healthy.exit_code, "executors are ready" in healthy.stdout) == (0, True), healthy.output
+    assert "v000001" in healthy.stdout
+    lost = run("doctor", tmp_path / "nowhere")
+    assert (lost.exit_code, "there is no directory" in lost.stderr) == (1, True), lost.output

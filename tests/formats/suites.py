@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 import itertools
 import json
 import re
+import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from remuda.errors import InvalidCriterion
-from remuda.formats import cesql, eventbridge, growthbook, launchdarkly, unleash
+from remuda.formats import adblock, cesql, eventbridge, growthbook, launchdarkly, sigma, unleash
 from remuda.language.criterion import Criterion
 
 SUITES = Path(__file__).parents[3] / "shared" / "suites"
@@ -19,12 +22,12 @@ SUITES = Path(__file__).parents[3] / "shared" / "suites"
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """An event, the criteria that were read for it, and whether they say what the suite says."""
+    """Events, the criteria that were read for them, and whether they say what the suite says."""
 
     name: str
     right: bool
     criteria: list[Criterion]
-    event: Any
+    events: list[Any]
 
 
 def cases_of(suite: str) -> list[Case]:
@@ -51,7 +54,7 @@ def _eventbridge() -> Iterator[Case]:
             right = bool(errors)
         else:
             right = [one.holds(event) for one in criteria] == [not name.endswith("_NEG")]
-        yield Case(name, right, criteria, event)
+        yield Case(name, right, criteria, [event])
 
 
 def _json5(text: str) -> Any:
@@ -68,7 +71,7 @@ def _growthbook() -> Iterator[Case]:
         name, condition, event, wanted, *groups = row
         rule = {"condition": condition, "savedGroups": groups[0] if groups else {}}
         criteria, _ = _readings(growthbook.read_each(rule, name))
-        yield Case(name, [one.holds(event) for one in criteria] == [wanted], criteria, event)
+        yield Case(name, [one.holds(event) for one in criteria] == [wanted], criteria, [event])
 
 
 def _unleash() -> Iterator[Case]:
@@ -81,7 +84,7 @@ def _unleash() -> Iterator[Case]:
             one = named.get(feature)
             holds = one is not None and one.holds(event)
             right = holds is test["expectedResult"] and feature not in errors
-            yield Case(test["description"], right, [one] if one else [], event)
+            yield Case(test["description"], right, [one] if one else [], [event])
 
 
 def _launchdarkly() -> Iterator[Case]:
@@ -109,7 +112,7 @@ def _evaluated(
         right = flag in errors
     else:
         right = given == []
-    return Case(name, right, own, event)
+    return Case(name, right, own, [event])
 
 
 def _parameters(suite: Any) -> Iterator[dict[str, Any]]:
@@ -148,7 +151,52 @@ def _cesql() -> Iterator[Case]:
             criteria, errors = _readings(cesql.read_each(text, str(test["name"])))
             holds = [one.holds(given) for one in criteria]
             right = bool(errors) if refused else holds == [test["result"]]
-            yield Case(f"{path.stem}: {test['name']}", right, criteria, given)
+            yield Case(f"{path.stem}: {test['name']}", right, criteria, [given])
+
+
+def _sigma() -> Iterator[Case]:
+    """Every set of events that names a rule of those that are here."""
+    named = {one.id: one for one in sigma_rules()[0]}
+    with gzip.open(SUITES / "sigma" / "regression.jsonl.gz", "rt") as lines:
+        sets = [json.loads(line) for line in lines]
+    for one in sets:
+        rules = [named[rule] for rule in one["rules"] if rule in named]
+        events = [sigma.event(event) for event in one["events"]]
+        found = [sum(rule.holds(event) for event in events) for rule in rules]
+        wanted = one["match_count"]
+        right = all(n == wanted if wanted is not None else n > 0 for n in found)
+        if rules:
+            yield Case(" ".join(one["rules"]), right, rules, events)
+
+
+@cache
+def sigma_rules() -> tuple[list[Criterion], dict[Any, InvalidCriterion]]:
+    with tarfile.open(SUITES / "sigma" / "rules.tar.gz") as archive:
+        files = [archive.extractfile(one) for one in archive if one.name.endswith(".yml")]
+        texts = [file.read().decode() for file in files if file]
+    return _readings(one for text in texts for one in sigma.read_each(text, "rule"))
+
+
+def _adblock() -> Iterator[Case]:
+    """Every filter that a request names; those of the suite are older than its lists."""
+    with gzip.open(SUITES / "adblock" / "requests.json.gz") as file:
+        requests = json.load(file)
+    names = sorted({one for request in requests for one in request["filters"]})
+    named = {one.id: one for one in _readings(adblock.read_each("\n".join(names), ""))[0]}
+    for request in requests:
+        event = adblock.event(request)
+        for name in request["filters"]:
+            one = named.get(name)
+            right = one is not None and one.holds(event)
+            yield Case(f"{name} {request['url']}", right, [one] if one else [], [event])
+
+
+def adblock_lists() -> tuple[list[Criterion], dict[Any, InvalidCriterion]]:
+    texts = []
+    for name in ("easylist", "easyprivacy"):
+        with gzip.open(SUITES / "adblock" / f"{name}.txt.gz", "rt") as file:
+            texts.append(file.read())
+    return _readings(one for text in texts for one in adblock.read_each(text, ""))
 
 
 def _yaml(path: Path) -> Any:
@@ -162,9 +210,11 @@ def _yaml(path: Path) -> Any:
 
 
 _SUITES = {
+    "adblock": _adblock,
     "cesql": _cesql,
     "eventbridge": _eventbridge,
     "growthbook": _growthbook,
     "launchdarkly": _launchdarkly,
+    "sigma": _sigma,
     "unleash": _unleash,
 }

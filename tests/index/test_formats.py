@@ -131,7 +131,7 @@ def test_what_is_refused_today_does_not_keep_the_rest_from_opening(
 
 
 def test_spark_builds_do_not_keep_segments_of_another_layout() -> None:
-    assert storage.layouts("auto") == {**storage._LAYOUTS, "matcher": 1, "cnf": None}
+    assert storage.layouts("auto") == {**storage._LAYOUTS, "matcher": 2, "cnf": None}
 
 
 def test_a_newer_format_is_refused(saved: Path, monkeypatch) -> None:

@@ -51,6 +51,8 @@ terms = st.sampled_from(
 class LiveIndex(RuleBasedStateMachine):
     """Random changes, then random questions."""
 
+    matcher = "scan"
+
     @initialize(
         start=st.lists(expressions, max_size=4),
         tail=st.sampled_from((1, 2, 3, 9)),
@@ -63,7 +65,7 @@ class LiveIndex(RuleBasedStateMachine):
         self.patched.setattr(merged_parts, "_FANOUT", 3)
         criteria = [Criterion(f"c{i}", one) for i, one in enumerate(start)]
         self.model = {one.id: one for one in criteria}
-        self.index = Index.build(criteria, matcher="scan")
+        self.index = Index.build(criteria, matcher=self.matcher)
         self.directory = TemporaryDirectory()
         self.home = Path(self.directory.name) / "index"
 
@@ -182,8 +184,16 @@ class LiveIndex(RuleBasedStateMachine):
             assert list(self.index.ids()) == list(self.model)
 
 
+class LiveIndexOnDevice(LiveIndex):
+    """The same with the clauses on a device."""
+
+    matcher = "gpu"
+
+
 TestLiveIndex = pytest.mark.soak(LiveIndex.TestCase)
 TestLiveIndex.settings = settings(max_examples=count(40, 3_000), stateful_step_count=25)
+TestLiveIndexOnDevice = pytest.mark.soak(LiveIndexOnDevice.TestCase)
+TestLiveIndexOnDevice.settings = settings(max_examples=count(4, 300), stateful_step_count=15)
 
 
 def test_a_copy_goes_its_own_way() -> None:

@@ -11,6 +11,7 @@ from decimal import Decimal
 from itertools import product
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -39,7 +40,7 @@ from remuda.model.conditions import (
 from remuda.model.expressions import And, Expression, Not, Or, Polarity, Predicate
 from remuda.model.operations import Divide, Integral
 from remuda.model.terms import applied
-from strategies import NOW, count
+from strategies import NOW, SEED, count
 
 _DAY, _TICK = timedelta(days=1), timedelta(microseconds=1)
 _FIRST, _NOON = date(2024, 2, 28), datetime(2024, 2, 28, 12, tzinfo=UTC)
@@ -156,10 +157,10 @@ def _check(index: Index, criteria: list[Expression], regions: list[Expression]) 
 
 
 @pytest.mark.soak
-@settings(max_examples=count(150, 6_000))
+@settings(max_examples=count(150, 9_000))
 @given(
-    criteria=st.lists(_criteria, min_size=1, max_size=6),
-    regions=st.lists(_regions, min_size=1, max_size=4),
+    criteria=st.lists(_criteria, min_size=3, max_size=6),
+    regions=st.lists(_regions, min_size=2, max_size=4),  # 10^5 pairs in all of a soak
     matcher=st.sampled_from(("auto", "betree", *NAMES)),
 )
 def test_regions_agree_with_every_event_within_them(criteria, regions, matcher) -> None:
@@ -242,6 +243,42 @@ def test_worked_examples(row: str, matcher: str) -> None:
     assert (set(possible.ids(0)), set(certain.ids(0))) == (some, every)
     assert possible.exact[0]
     assert certain.exact[0]
+
+
+@pytest.mark.parametrize("matcher", ["auto", "betree"])
+def test_the_papers_stabbing_subscriptions(matcher: str) -> None:
+    """SQ(e): each predicate of a subscription meets one of the event, on the same attribute."""
+    rng, domain = np.random.default_rng(SEED), range(10)
+
+    def drawn() -> dict[str, set[int]]:
+        names = rng.choice(list("pqrstu"), rng.integers(1, 4), replace=False)
+        spans = [sorted(rng.integers(0, 10, 2).tolist()) for _ in names]
+        return {name: set(range(lo, hi + 1)) for name, (lo, hi) in zip(names, spans, strict=True)}
+
+    def written(conjunction: dict[str, set[int]]) -> Expression:
+        return And(*(attr(name).isin(*values) for name, values in conjunction.items()))
+
+    subscriptions = [drawn() for _ in range(300)]
+    index = Index.build(
+        (Criterion(f"{n}", written(one)) for n, one in enumerate(subscriptions)), matcher=matcher
+    )
+    for _ in range(50):
+        event = drawn()
+        stabbed = {
+            f"{n}"
+            for n, one in enumerate(subscriptions)
+            if all(any(x in event.get(name, ()) and x in own for x in domain)
+                   for name, own in one.items())
+        }  # fmt: skip
+        found = index.possible(written(event), missing=set("pqrstu") - event.keys())
+        assert (set(found.ids(0)), found.exact.tolist()) == (stabbed, [True])
+
+
+def test_more_regions_than_are_asked_at_once() -> None:
+    index = Index.build(Criterion(f"{n}", attr("x") <= n) for n in range(5))
+    found = index.possible([attr("x") > n % 5 for n in range(2_500)])
+    assert found.counts().tolist() == [4 - n % 5 for n in range(2_500)]
+    assert len(index.certain([])) == 0
 
 
 def test_what_is_not_mentioned_may_be_anything() -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import strategies
 from remuda.language.python import attr
+from remuda.language.text import parse
 from remuda.logic.normal import cnf_size, dnf_size, nnf
 from remuda.logic.simplify import simple_cnf, simple_dnf, simplify
 from remuda.model.attributes import Attribute
@@ -304,3 +305,9 @@ def test_thousands_of_levels(wrap):
     simple = simplify(deep)
     assert simple.holds(event) == deep.holds(event)
     assert simple.holds({}) == deep.holds({})
+
+
+def test_an_empty_list_does_not_keep_a_contradiction_from_being_seen():
+    assert simplify(parse("age > 3 AND age IS NULL")) == Or()
+    assert simplify(parse("age > 3 OR NOT age > 3 OR age IS NULL")) == And()
+    assert simplify(parse("age IS NULL AND NOT age = 3")) == Or()

@@ -15,6 +15,7 @@ from remuda.errors import RemudaError
 from remuda.index.index import Index
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
+from remuda.language.text import parse
 from remuda.model.conditions import Condition
 from remuda.spark.matching import match
 from strategies import NOW
@@ -184,3 +185,44 @@ def test_strange_types_satisfy_nothing_and_stay(spark, tmp_path) -> None:
     frame = spark.sql("SELECT INTERVAL '1' DAY AS x, X'01' AS y, TIME'12:00:00' AS z, NULL AS n")
     (row,) = match(frame, tmp_path).collect()
     assert (row["x"], row["y"], row["matches"]) == (timedelta(1), b"\x01", ["there"])
+
+
+VARIANTS = {
+    "a column": ("SELECT parse_json('1') AS a, 2 AS b", None),
+    "within a list": ("SELECT array(parse_json('1')) AS a, 2 AS b", None),
+    "a field of the event": ("SELECT struct(parse_json('1') AS a, 2 AS b) AS payload", "payload"),
+}
+
+
+@pytest.mark.parametrize("case", VARIANTS)
+def test_a_variant_that_a_criterion_looks_at_is_refused_by_name(
+    spark, tmp_path: Path, case: str
+) -> None:
+    query, event = VARIANTS[case]
+    Index.build([Criterion("b", attr("b") == 2)]).save(tmp_path)
+    (row,) = match(spark.sql(query), tmp_path, event=event).collect()
+    assert row["matches"] == ["b"]
+    Index.build([Criterion("a", attr("a") == 1)]).save(tmp_path)
+    with pytest.raises(Exception, match="may look at a, which is of type variant"):
+        match(spark.sql(query), tmp_path, event=event).collect()
+
+
+SPARKS_OWN = {
+    "a timestamp without zone": (
+        "TIMESTAMP_NTZ'2024-05-01 12:00:00'",
+        "a > TIMESTAMP '2024-05-01T11:59:59Z'",
+    ),
+    "char": ("CAST('x ' AS CHAR(3))", "a LIKE 'x%'"),
+    "varchar": ("CAST('xy' AS VARCHAR(3))", "a = 'xy'"),
+    "a collated text": ("'xy' COLLATE UTF8_LCASE", "a = 'xy'"),
+    "a collated text of another case": ("'XY' COLLATE UTF8_LCASE", "NOT a = 'xy' AND a = 'XY'"),
+    "an interval of days": ("INTERVAL '1' DAY", "a IS NOT NULL"),
+}
+
+
+@pytest.mark.parametrize("case", SPARKS_OWN)
+def test_types_of_sparks_own_are_read(spark, tmp_path: Path, case: str) -> None:
+    value, text = SPARKS_OWN[case]
+    Index.build([Criterion("it", parse(text))]).save(tmp_path)
+    (row,) = match(spark.sql(f"SELECT {value} AS a"), tmp_path).collect()
+    assert row["matches"] == ["it"]

@@ -19,7 +19,7 @@ from remuda.index.index import Index, load
 from remuda.index.question import Question
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
-from remuda.spark.matching import match, top
+from remuda.spark.matching import match, positions, top
 from remuda.spark.tasks import Task
 
 
@@ -49,6 +49,17 @@ def test_ids_and_version_are_added_to_each_row(frame, day) -> None:
         expected = sorted(one.id for one in campaigns if one.holds(event))
         assert sorted(row["matches"]) == expected
         assert row["index_version"] == "v000001"
+
+
+def test_another_matcher_than_the_index_has_gives_the_same(frame, day) -> None:
+    campaigns, visits, home = day
+    few, rows = frame.filter("key < 12"), visits.to_pylist()
+    found = match(few, home, matcher="gpu").collect()
+    assert {row["key"]: sorted(row["matches"]) for row in found} == {
+        i: sorted(one.id for one in campaigns if one.holds(rows[i])) for i in range(12)
+    }
+    with pytest.raises(ValueError, match="there is no matcher 'cpu'"):
+        match(few, home, matcher="cpu")
 
 
 def test_exploded_there_is_one_row_a_match(frame, day) -> None:
@@ -174,15 +185,15 @@ def test_rows_that_match_a_great_deal_go_in_small_portions(spark, tmp_path, monk
     index.save(tmp_path)
     monkeypatch.setattr(portions, "_HITS", 40)
     monkeypatch.setattr(portions, "_FIRST", 3)
-    monkeypatch.setattr(answers, "_EXPLODED", 16)
+    monkeypatch.setattr(answers, "_PIECE", 16)
     task = Task.of(spark.range(1), tmp_path, Question.of())
     batch = spark.range(10).toArrow().combine_chunks().to_batches()[0]
     found = list(task.answers([batch, batch]))
     assert [len(one.portion) for one in found] == [3] + [1] * 17
     pieces = [
-        len(piece)
+        sum(map(len, piece["matches"].to_pylist()))
         for portion, matches in found
-        for piece in answers.laid_out(portion.rows, answers.listed(matches), "v", explode=True)
+        for piece in answers.in_pieces(portion.rows, matches, "v", "matches")
     ]
     assert sum(pieces) == 20 * 50
     assert max(pieces) == 16
@@ -229,3 +240,67 @@ def test_what_makes_no_sense(frame, day) -> None:
         top(frame, day[2], -1)
     with pytest.raises(ValueError, match="at least one shard"):
         match(frame, day[2], shards=0)
+
+
+@pytest.fixture(scope="module")
+def numbered(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index whose ids are numbers, in several segments, with some removed."""
+    home = tmp_path_factory.mktemp("numbered")
+    index = Index.build(Criterion(str(10 * i), attr("a") > i) for i in range(30))
+    index.save(home)
+    index.remove("50", "60")
+    index.add([Criterion("-7", attr("a") > 3)])
+    index.save(home)
+    return home
+
+
+ASKED = {
+    "match": match,
+    "match, split": lambda frame, home, **how: match(frame, home, shards=2, **how),
+    "top": lambda frame, home, **how: top(frame, home, 100, **how),
+}
+
+
+KINDS = [(asked, ids) for asked in ASKED for ids in ("text", "int", "position")]
+KINDS.remove(("match, split", "position"))  # which is refused
+
+
+@pytest.mark.parametrize("explode", [False, True], ids=["arrays", "exploded"])
+@pytest.mark.parametrize(("asked", "ids"), KINDS)
+def test_ids_as_numbers_are_the_same_ids(
+    spark, numbered: Path, asked: str, ids: str, explode: bool
+) -> None:
+    frame = spark.range(40).withColumnRenamed("id", "a")
+    found = ASKED[asked](frame, numbered, ids=ids, explode=explode).collect()
+    names = {row["position"]: row["id"] for row in positions(spark, numbered).collect()}
+
+    def text(one) -> str:
+        own = one["id"] if asked == "top" else one
+        return names[own] if ids == "position" else str(own)
+
+    pairs = [
+        (row["a"], text(one))
+        for row in found
+        for one in ([row["matches"]] if explode else row["matches"])
+    ]
+    index = load(numbered)
+    expected = [(a, one) for a in range(40) for one in index.match({"a": a})]
+    assert sorted(pairs) == sorted(expected)
+
+
+REFUSED = {
+    "ids that are no numbers": ({"ids": "int"}, "not every id is a number"),
+    "a kind of ids that there is not": ({"ids": "long"}, "ids are one of text, int, position"),
+    "positions of parts": ({"ids": "position", "shards": 2}, "ask with shards=None"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_numbers_that_there_are_not(spark, tmp_path: Path, case: str) -> None:
+    index = Index.build([Criterion("007", attr("a") > 0)])
+    index.save(tmp_path)
+    index.add([Criterion("8", attr("a") > 0)])
+    index.save(tmp_path)
+    how, said = REFUSED[case]
+    with pytest.raises(Exception, match=said):
+        match(spark.range(1).withColumnRenamed("id", "a"), tmp_path, **how).collect()

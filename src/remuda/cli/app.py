@@ -17,6 +17,7 @@ from remuda.cli.benchmarks import bench
 from remuda.cli.building import build
 from remuda.cli.checking import check
 from remuda.cli.demo import demo
+from remuda.cli.doctor import doctor
 from remuda.cli.explaining import explain
 from remuda.cli.files import FileError
 from remuda.cli.generating import generate
@@ -83,7 +84,7 @@ def _end(message: str, code: int) -> None:
 
 for _command in (
     build, match, top, reach, stream, explain, possible, check, ratify, similar, stats, prune,
-    generate, serve, demo, bench, warmup,
+    generate, serve, doctor, demo, bench, warmup,
 ):  # fmt: skip
     app.command()(_told(_command))
 

@@ -39,13 +39,18 @@ class Reject:
     reason: str
 
 
-def read_criteria(paths: Iterable[str], format: str | None = None) -> Iterator[Criterion | Reject]:
-    """Every row of the files, as a criterion or as a reject with its reason; in order."""
+def read_criteria(
+    paths: Iterable[str], format: str | None = None, schema: Any = None
+) -> Iterator[Criterion | Reject]:
+    """Every row of the files, as a criterion or as a reject with its reason; in order.
+
+    With a schema of events, what none of them can satisfy is rejected as well.
+    """
     from remuda.errors import InvalidCriterion
 
     taken: dict[str, tuple[str, int]] = {}
     for path in paths:
-        for file, row, criterion in _criteria(path, format):
+        for file, row, criterion in _criteria(path, format, schema):
             if isinstance(criterion, InvalidCriterion):
                 yield Reject(file, row, criterion.criterion, criterion.place, criterion.reason)
                 continue
@@ -59,19 +64,20 @@ def read_criteria(paths: Iterable[str], format: str | None = None) -> Iterator[C
 
 
 def _criteria(
-    path: str, format: str | None
+    path: str, format: str | None, schema: Any
 ) -> Iterator[tuple[str, int, Criterion | InvalidCriterion]]:
     """Every criterion of the files, or what is wrong with it, with its file and its number."""
     from remuda.errors import InvalidCriterion
     from remuda.formats import FORMATS
-    from remuda.language.rows import criterion_of
+    from remuda.language.rows import criterion_of, fitting
 
     if format in FORMATS:
-        yield from _rules(path, FORMATS[format])
+        for file, row, rule in _rules(path, FORMATS[format]):
+            yield file, row, rule if isinstance(rule, InvalidCriterion) else fitting(rule, schema)
         return
     for file, row, source in _rows(path, format):
         try:
-            yield file, row, criterion_of(source)
+            yield file, row, criterion_of(source, schema)
         except InvalidCriterion as error:
             yield file, row, error
 

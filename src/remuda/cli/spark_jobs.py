@@ -11,22 +11,29 @@ from remuda.cli.rejects import keep_rejects, show_rejects
 from remuda.cli.screen import SHOWN, Figures, warn
 from remuda.cli.spark_files import frame_of, mode, placed, printed, seen_by, stream_of, written
 from remuda.cli.spark_session import started, waiting
+from remuda.index.files import is_local, local, make_directory
 
 if TYPE_CHECKING:
     from remuda.cli.building import Plan
     from remuda.cli.matching import Job
     from remuda.proof.ratifying import Ratification
+    from remuda.spark.workers import Machine
 
 Conf = Sequence[str] | None
 
 
 def check(
-    files: Sequence[str], format: str | None, kept: str | None, master: str, conf: Conf
+    files: Sequence[str],
+    format: str | None,
+    kept: str | None,
+    master: str,
+    conf: Conf,
+    schema: Any = None,
 ) -> Figures:
     """Validate criteria on the executors."""
     with (
         started(master, conf) as spark,
-        _validated(spark, files, format, Figures("criteria"), kept) as (_, figures),
+        _validated(spark, files, format, Figures("criteria"), kept, schema) as (_, figures),
     ):
         return figures
 
@@ -35,8 +42,10 @@ def build(plan: Plan, master: str, conf: Conf) -> Figures:
     """Validate criteria and build their index on the executors."""
     from remuda.spark.building import build_index
 
+    if not master.startswith("local") and is_local(plan.index):
+        make_directory(local(plan.index))  # which the executors are then asked for
     with (
-        started(master, conf) as spark,
+        started(master, conf, plan.index) as spark,
         _validated(spark, plan.criteria, plan.input_format, Figures("criteria"), plan.rejects) as (
             criteria,
             figures,
@@ -56,13 +65,19 @@ def build(plan: Plan, master: str, conf: Conf) -> Figures:
 
 @contextmanager
 def _validated(
-    spark: Any, files: Sequence[str], format: str | None, figures: Figures, kept: str | None
+    spark: Any,
+    files: Sequence[str],
+    format: str | None,
+    figures: Figures,
+    kept: str | None,
+    schema: Any = None,
 ) -> Iterator[tuple[Any, Figures]]:
     """The criteria of files, with what is wrong counted, shown and kept."""
     from remuda.spark.criteria import read_criteria
 
     with waiting(spark, "reading criteria"):
-        criteria = read_criteria(spark, list(files), "json" if format == "jsonl" else format)
+        named = "json" if format == "jsonl" else format
+        criteria = read_criteria(spark, list(files), named, schema=schema)
     try:
         counts = criteria.summary()
         figures.rows, figures.rejects = counts.rows, counts.bad
@@ -85,7 +100,7 @@ def answer(job: Job, master: str, conf: Conf) -> Figures:
     """Match a table of events, or find the best for each, and write them."""
     from remuda.spark.matching import answered
 
-    with started(master, conf) as spark:
+    with started(master, conf, job.index) as spark:
         figures = Figures("events", matches=0)
         with waiting(spark, "matching"):
             events = frame_of(spark, job.events, job.input_format, job.text)
@@ -103,6 +118,15 @@ def answer(job: Job, master: str, conf: Conf) -> Figures:
         return figures
 
 
+def doctor(index: str | None, master: str, conf: Conf) -> tuple[list[Machine], str]:
+    """What driver and executors have, and the version of the driver's Java."""
+    from remuda.spark.workers import doctor as examined
+
+    with started(master, conf) as spark, waiting(spark, "looking at the executors"):
+        java = spark.sql("SELECT java_method('java.lang.System', 'getProperty', 'java.version')")
+        return examined(spark, index), str(java.collect()[0][0])
+
+
 def reach(
     index: str,
     events: str,
@@ -116,7 +140,7 @@ def reach(
     from remuda.cli.reaching import widest_first
     from remuda.spark.reaching import reach as reached
 
-    with started(master, conf) as spark:
+    with started(master, conf, index) as spark:
         figures = Figures("events")
         with waiting(spark, "counting"):
             frame = frame_of(spark, events, format, text)
@@ -140,7 +164,7 @@ def ratify(
     """Compare an index with plain evaluation on the executors."""
     from remuda.spark.checking import ratify as ratified
 
-    with started(master, conf) as spark, waiting(spark, "comparing with plain evaluation"):
+    with started(master, conf, index) as spark, waiting(spark, "comparing with plain evaluation"):
         given = None if events is None else frame_of(spark, events, format, ())
         if given is not None:
             how |= {"events": given.good, "event": given.event}
@@ -159,7 +183,7 @@ def stream(
     """Match files as they arrive, until there is no end, or an end was asked for."""
     from remuda.spark.streaming import match_stream
 
-    with started(master, conf) as spark:
+    with started(master, conf, index) as spark:
         frame, event = stream_of(spark, events, format)
         query = match_stream(frame, index, output, event=event, **how)
         try:

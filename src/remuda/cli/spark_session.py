@@ -37,8 +37,14 @@ def need_spark(*inputs: str) -> None:
 
 
 @contextmanager
-def started(master: str, conf: Sequence[str] | None) -> Iterator[SparkSession]:
-    """A session for one command; one that runs already is used and left running."""
+def started(
+    master: str, conf: Sequence[str] | None, index: str | None = None
+) -> Iterator[SparkSession]:
+    """A session for one command; one that runs already is used and left running.
+
+    On a cluster the executors are looked at first: whether they have what it takes, and see the
+    index.
+    """
     from py4j.protocol import Py4JError  # type: ignore[import-untyped]
     from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
@@ -53,12 +59,21 @@ def started(master: str, conf: Sequence[str] | None) -> Iterator[SparkSession]:
             spark = session(master, **settings)
             _hush(spark)
         with _calm_when_interrupted(spark):
+            if not master.startswith("local"):
+                _check(spark, index)
             yield spark
     except (PySparkException, Py4JError) as error:
         raise FileError(one_line(str(error))) from error
     finally:
         if spark is not None and running is None:
             spark.stop()
+
+
+def _check(spark: SparkSession, index: str | None) -> None:
+    from remuda.spark.workers import check_workers
+
+    with working("looking at the executors"):
+        check_workers(spark, index)
 
 
 def _hush(spark: SparkSession) -> None:

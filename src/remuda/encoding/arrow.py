@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,14 +12,19 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from remuda.arrays import Longs, Ragged, ragged, starts_of, take_rows
+from remuda.encoding.columns import Codes, Columns, Cut, Numbers
 from remuda.encoding.encoder import Encoder, OriginEncoder, TermEncoder
 from remuda.encoding.spaces import OTHER, ValueSpaces
 from remuda.encoding.table import EventBatch
+from remuda.encoding.term_columns import Column, evaluated
 from remuda.model.attributes import Attribute, Digits, Element, Every, Lack, Step
 from remuda.model.terms import Joint
 from remuda.model.values import Kind, tidy
 
 Array: TypeAlias = Any  # pyarrow has no types of its own
+
+_YEARS = -719_162, 2_932_896  # the days of Python's calendar, since 1970
+_INSTANTS = _YEARS[0] * 86_400_000_000, (_YEARS[1] + 1) * 86_400_000_000 - 1
 
 _STRANGE = object()  # a value that is there, and satisfies nothing
 
@@ -29,7 +34,18 @@ def encode(encoder: Encoder, table: pa.Table | pa.RecordBatch, now: int) -> Even
     n = table.num_rows
     columns = {name: table.column(i) for i, name in enumerate(table.schema.names)}
     rows, spaces = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
-    for one in encoder.origins:
+    origins, columnar = encoder.apart
+    others = []
+    known = _KnownColumns(columns, n)
+    for one in columnar:
+        computed = _computed(one, known)
+        if computed is None:
+            others.append(one)
+            continue
+        present, found = computed
+        rows.append(np.repeat(present, np.diff(found.starts)))
+        spaces.append(found.items)
+    for one in (*origins, *others):
         if isinstance(one.origin, Joint):
             present, found = _together(one, one.origin, columns, n, now)
             rows.append(np.repeat(present, np.diff(found.starts)))
@@ -48,6 +64,70 @@ def encode(encoder: Encoder, table: pa.Table | pa.RecordBatch, now: int) -> Even
             rows.append(np.repeat(missing, np.diff(found.starts)))
             spaces.append(found.items)
     return _by_row(np.concatenate(rows), np.concatenate(spaces), n)
+
+
+@dataclass(slots=True)
+class _KnownColumns:
+    """The columns of numbers and moments, each made once."""
+
+    columns: dict[str, Array]
+    n_rows: int
+    made: dict[Attribute, Column | None] = field(default_factory=dict)
+
+    def of(self, attribute: Attribute) -> Column | None:
+        if attribute not in self.made:
+            self.made[attribute] = self._make(attribute)
+        return self.made[attribute]
+
+    def _make(self, attribute: Attribute) -> Column | None:
+        values = _resolve(self.columns, attribute, self.n_rows)
+        if values is None:
+            missing = np.zeros(self.n_rows, np.bool_)
+            return Column(np.zeros(self.n_rows, np.int64), missing)
+        return None if isinstance(values, _Objects) else _column(values)
+
+
+def _column(values: Array) -> Column | None:
+    """Numbers as they are, days and microseconds of moments; None for all else."""
+    kind = values.type
+    if _is_machine_number(kind):
+        plain = values.cast(pa.int64() if pa.types.is_integer(kind) else pa.float64())
+        return _filled(plain, Kind.NUMBER)
+    if pa.types.is_date32(kind):
+        return _within(_filled(values.cast(pa.int32()).cast(pa.int64()), Kind.DATE), _YEARS)
+    if pa.types.is_timestamp(kind) and kind.unit == "us":
+        return _within(_filled(values.cast(pa.int64()), Kind.TIMESTAMP), _INSTANTS)
+    return None
+
+
+def _filled(values: Array, kind: Kind) -> Column:
+    valid = values.is_valid().to_numpy(zero_copy_only=False)
+    return Column(values.fill_null(0).to_numpy(zero_copy_only=False), valid, kind)
+
+
+def _within(column: Column, bounds: tuple[int, int]) -> Column | None:
+    """The column, where Python's calendar has all of it."""
+    least, most = bounds
+    inside = (column.values >= least) & (column.values <= most)
+    return column if bool(inside.all()) else None
+
+
+def _computed(encoder: OriginEncoder, known: _KnownColumns) -> tuple[Longs, Ragged] | None:
+    """The rows in which a term has a number, and their spaces, without a Python step."""
+    (term,) = encoder.timeless
+    cells = _value_cells(term)
+    if cells is None:
+        return None
+    try:
+        column = evaluated(term.term, known.of, known.n_rows)
+    except MemoryError:
+        raise
+    except Exception:  # then value by value, so that only what is at fault goes without
+        return None
+    if column is None or column.kind is not Kind.NUMBER:
+        return None
+    present = np.flatnonzero(column.valid)
+    return present, _of_column(cells, column.values[present])
 
 
 def _together(
@@ -544,6 +624,11 @@ def _of_numbers(cells: list[tuple[int, ValueSpaces]], values: Array) -> Ragged:
     """Numbers, none of them null, by their place among the cuts, without a Python step."""
     whole = pa.types.is_integer(values.type)
     numbers = values.to_numpy(zero_copy_only=False).astype(np.int64 if whole else np.float64)
+    return _of_column(cells, numbers)
+
+
+def _of_column(cells: list[tuple[int, ValueSpaces]], numbers: NDArray[Any]) -> Ragged:
+    whole = numbers.dtype.kind != "f"
     found = np.stack([_cells(spaces, numbers, whole) + start for start, spaces in cells], axis=1)
     starts = np.arange(len(numbers) + 1) * len(cells)
     return Ragged(starts, found.astype(np.int32).ravel())
@@ -587,3 +672,63 @@ def _alike(bags: Ragged) -> tuple[NDArray[Any], NDArray[Any]]:
     if np.array_equal(ordered.items, take_rows(ordered, firsts[same]).items):
         return same, firsts
     return np.arange(len(lengths)), np.arange(len(lengths))  # two bags had one sum: all by itself
+
+
+def columns(encoder: Encoder, table: pa.Table | pa.RecordBatch, now: int) -> Columns | None:
+    """What `encode` has to do, row by row, for a device to do it; None where that is not all.
+
+    Lists, objects and what tells null from absent are left to `encode`, and so is what fails.
+    """
+    n = table.num_rows
+    named = {name: table.column(i) for i, name in enumerate(table.schema.names)}
+    found: list[Numbers | Codes] = []
+    try:
+        for one in encoder.origins:
+            if isinstance(one.origin, Joint):
+                found.append(_coded_rows(*_together(one, one.origin, named, n, now), n))
+                continue
+            values = _resolve(named, one.origin, n)
+            if one.lacks and values is not None:
+                return None
+            if values is None or len(values) == values.null_count:
+                continue
+            if isinstance(values, _Objects) or pa.types.is_nested(values.type):
+                return None
+            plain = _only_values(one)
+            if plain is not None and _is_machine_number(values.type):
+                found.append(_numbers(plain, values))
+            else:
+                codes, distinct = _codes(values)
+                codes = np.where(codes < 0, len(distinct), codes).astype(np.int32)
+                found.append(Codes(codes, _each(one, [*distinct, None], now)))
+    except MemoryError:
+        raise
+    except Exception:  # `encode` looks value by value, so that only what is at fault goes without
+        return None
+    return Columns(n, tuple(found))
+
+
+def _coded_rows(present: Longs, spaces: Ragged, n_rows: int) -> Codes:
+    """Rows that were looked at already: each is its own code, a missing one the last."""
+    codes = np.full(n_rows, len(present), np.int32)
+    codes[present] = np.arange(len(present), dtype=np.int32)
+    return Codes(codes, Ragged(np.append(spaces.starts, spaces.starts[-1]), spaces.items))
+
+
+def _numbers(cells: list[tuple[int, ValueSpaces]], values: Array) -> Numbers:
+    whole, n = pa.types.is_integer(values.type), len(values)
+    valid, data = values.buffers()
+    numbers = np.frombuffer(data, values.type.to_pandas_dtype())[values.offset :][:n]
+    bits = None
+    if values.null_count:
+        bits = np.frombuffer(valid, np.uint8)[values.offset >> 3 : (values.offset + n + 7) >> 3]
+    cuts = tuple(_cut(start, spaces, whole) for start, spaces in cells)
+    return Numbers(numbers, bits, values.offset & 7, cuts)
+
+
+def _cut(start: int, spaces: ValueSpaces, whole: bool) -> Cut:
+    if Kind.NUMBER not in spaces.first:
+        nothing = np.empty(0, np.int64 if whole else np.float64)
+        return Cut(start + OTHER, nothing, start + OTHER)
+    thresholds = spaces.thresholds[0 if whole else 1]
+    return Cut(start + spaces.first[Kind.NUMBER], thresholds, start + OTHER)

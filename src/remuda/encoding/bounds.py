@@ -40,7 +40,7 @@ class OfOwners(NamedTuple):
 
     of_owners: Floats
     noted: Bools  # of each criterion: its clauses are met with the conjunctions that were written
-    exact: bool  # each clause has just the predicates of those
+    exact: Bools  # of each clause: it has just the predicates of those
 
 
 def bounds_of(
@@ -64,7 +64,7 @@ def bounds_of(
         frozen(largest(cnf_owners, criteria[cnf_owners.items])),
         plain,
         negative,
-        bool(merits.exact and merits.noted.all() and not len(programs.value_weight)),
+        bool(merits.exact.all() and merits.noted.all() and not len(programs.value_weight)),
     )
 
 
@@ -88,14 +88,18 @@ def merits_of(
     order = np.argsort(who, kind="stable")
     own_starts = starts_of(np.bincount(who, minlength=n_criteria))
     of_owners, noted = np.full(len(who), -np.inf), ~checked
-    leaves, exact = leaf_bounds(programs, conjunctions.predicates), np.ones(1, np.bool_)
+    leaves, exact = (
+        leaf_bounds(programs, conjunctions.predicates),
+        np.ones(conjunctions.n_clauses, np.bool_),
+    )
     _note_all(
         own_starts, rows[order], order, conjunctions.clauses, programs, leaves, of_owners, noted,
         exact,
     )  # fmt: skip
     whole = ~noted[who]
     of_owners[whole] = criteria[who[whole]]
-    return OfOwners(of_owners, noted, bool(exact[0]))
+    exact[np.repeat(np.arange(len(exact)), np.diff(owners.starts))[whole]] = False
+    return OfOwners(of_owners, noted, exact)
 
 
 def largest(rows: Ragged, values: Floats) -> Floats:
@@ -245,7 +249,7 @@ def _note(
                 met |= programs.leaf_literal[leaf] == clauses.items[place]
             within &= met
         if within:
-            exact[0] &= clauses.starts[own[i] + 1] - clauses.starts[own[i]] == len(leaves)
+            exact[own[i]] &= clauses.starts[own[i] + 1] - clauses.starts[own[i]] == len(leaves)
             of_owners[places[i]] = max(of_owners[places[i]], score)
             return True
     return False

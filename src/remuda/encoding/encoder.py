@@ -15,10 +15,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from remuda.arrays import starts_of
+from remuda.arrays import Bools, Longs, starts_of
 from remuda.encoding.sets import SetIndex
 from remuda.encoding.spaces import OTHER, LackSpaces
 from remuda.encoding.table import EventBatch
+from remuda.encoding.term_columns import is_columnar
 from remuda.encoding.vocabulary import YES, Cells, Dimension, Spaces, View, Vocabulary
 from remuda.model.attributes import Attribute, Lack
 from remuda.model.conditions import (
@@ -46,8 +47,8 @@ _SCALARS = frozenset({str, int, float, bool, Decimal, datetime, date, type(None)
 class Elements(Protocol):
     """Expressions that are asked of the elements of lists."""
 
-    def counts(self, elements: list[Any], now: int) -> Sequence[int]:
-        """How many of the elements satisfy each expression."""
+    def counts(self, elements: list[Any], now: int) -> tuple[Longs, Longs]:
+        """The expressions that elements satisfy, and how many elements satisfy each."""
         ...
 
 
@@ -57,8 +58,10 @@ class Plainly:
     def __init__(self, expressions: Sequence[Expression]) -> None:
         self.expressions = expressions
 
-    def counts(self, elements: list[Any], now: int) -> Sequence[int]:
-        return [sum(one.truth(part, now) for part in elements) for one in self.expressions]
+    def counts(self, elements: list[Any], now: int) -> tuple[Longs, Longs]:
+        held = [sum(one.truth(part, now) for part in elements) for one in self.expressions]
+        which = np.flatnonzero(held)
+        return which, np.array(held, np.int64)[which]
 
 
 Asker = Callable[[Sequence[Expression]], Elements]
@@ -80,6 +83,7 @@ class TermEncoder:
     asker: Asker = Plainly
     _pattern_set: PatternSet | None = None
     _of_elements: Elements | None = None
+    _every: Bools | None = None  # of what is asked of elements: whether all must satisfy it
 
     def enter(self, dimension: Dimension, spaces: Spaces, start: int) -> None:
         """Take up one more dimension, whose spaces begin at `start`."""
@@ -112,15 +116,17 @@ class TermEncoder:
             found.update(self._elements(value, now))
         return list(found)
 
-    def _elements(self, values: list[Any], now: int) -> Iterable[int]:
+    def _elements(self, values: list[Any], now: int) -> list[int]:
         """The "yes" of what some of the elements, or all of them, satisfy."""
+        if not values:
+            return [space for one, space in self.asked if isinstance(one, EveryElement)]
         if self._of_elements is None:
             self._of_elements = self.asker([condition.expression for condition, _ in self.asked])
-        counts = self._of_elements.counts(values, now)
-        for i, (condition, space) in enumerate(self.asked):
-            least = 1 if isinstance(condition, AnyElement) else len(values)
-            if counts[i] >= least:
-                yield space
+            self._every = np.array([isinstance(one, EveryElement) for one, _ in self.asked])
+        which, counts = self._of_elements.counts(values, now)
+        assert self._every is not None
+        enough = which[~self._every[which] | (counts == len(values))]
+        return [self.asked[i][1] for i in enough.tolist()]
 
     def carefully(self, raw: Any, now: int, aside: dict[int, str]) -> tuple[list[int], TermEncoder]:
         """The same dimension by dimension, for a value on which one of them raised.
@@ -313,6 +319,8 @@ class Encoder:
             lacks = [(at, one) for at, one in term.cells if isinstance(one, LackSpaces)]
             encoder.lacks += lacks
         self.origins = list(by_origin.values())
+        self._memory = memory
+        self._apart: tuple[list[OriginEncoder], list[OriginEncoder]] | None = None
         self._by_name: dict[str, list[OriginEncoder]] = {}  # of a field that it cannot do without
         self._others: list[OriginEncoder] = []
         for encoder in self.origins:
@@ -321,6 +329,28 @@ class Encoder:
                 self._others.append(encoder)
             else:
                 self._by_name.setdefault(name, []).append(encoder)
+
+    @property
+    def apart(self) -> tuple[list[OriginEncoder], list[OriginEncoder]]:
+        """The same with those terms by themselves that may be had from whole columns."""
+        if self._apart is None:  # two threads may both make it: they are the same
+            kept: list[OriginEncoder] = []
+            alone: list[OriginEncoder] = []
+            for one in self.origins:
+                columnar = [term for term in one.timeless if is_columnar(term.term)]
+                alone += [self._with(one, [term]) for term in columnar]
+                others = [term for term in one.timeless if not is_columnar(term.term)]
+                if not columnar:
+                    kept.append(one)
+                elif others or one.clocked:
+                    rest = self._with(one, others)
+                    rest.clocked, rest.lacks = one.clocked, one.lacks
+                    kept.append(rest)
+            self._apart = kept, alone
+        return self._apart
+
+    def _with(self, one: OriginEncoder, terms: list[TermEncoder]) -> OriginEncoder:
+        return OriginEncoder(one.origin, self._memory, self.aside, terms)
 
     def encode(self, events: Iterable[Any], now: int) -> EventBatch:
         """A batch of events that are Python objects."""

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from remuda.encoding import arrow
+from remuda.encoding.columns import Columns
 from remuda.encoding.encoder import Encoder
 from remuda.encoding.frames import table_of
 from remuda.encoding.table import EventBatch
@@ -62,6 +63,10 @@ class Portion:
         if isinstance(self.events, list):
             return encoder.encode(self.events, now)
         return arrow.encode(encoder, self.events, now)
+
+    def columns(self, encoder: Encoder, now: int) -> Columns | None:
+        """What a device would have to do to encode them, where it can."""
+        return None if isinstance(self.events, list) else arrow.columns(encoder, self.events, now)
 
     def objects(self) -> list[Any]:
         """The events as Python objects."""

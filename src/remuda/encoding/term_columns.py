@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import reduce
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Longs
+from remuda.model.attributes import Attribute
+from remuda.model.terms import Call, Literal, Term
 from remuda.model.values import Kind
 
 Values: TypeAlias = NDArray[Any]  # of int64 or float64
@@ -37,6 +40,50 @@ class Column:
     @property
     def is_double(self) -> bool:
         return self.values.dtype.kind == "f"
+
+
+def is_columnar(term: Term) -> bool:
+    """Whether the term may be had from whole columns."""
+    return isinstance(term, Call) and _is_columnar(term)
+
+
+def evaluated(
+    term: Term, column_of: Callable[[Attribute], Column | None], n_rows: int
+) -> Column | None:
+    """The column of a term; None where it has to be looked at value by value."""
+    match term:
+        case Attribute():
+            return column_of(term)
+        case Literal(value) if type(value) is int and -_LONG <= value < _LONG:
+            return Column(np.full(n_rows, value, np.int64), np.ones(n_rows, np.bool_))
+        case Literal(value) if type(value) is float:
+            return Column(np.full(n_rows, value, np.float64), np.ones(n_rows, np.bool_))
+        case Call(name, arguments):
+            columns = [evaluated(one, column_of, n_rows) for one in arguments]
+            for i, one in enumerate(arguments):
+                if columns[i] is None and _is_decimal(one) and _any_double(columns):
+                    columns[i] = evaluated(Literal(float(one.value)), column_of, n_rows)
+            known = [column for column in columns if column is not None]
+            return COLUMNS[name](known) if len(known) == len(columns) else None
+    return None
+
+
+def _is_columnar(term: Term) -> bool:
+    match term:
+        case Attribute() | Literal(int() | float() | Decimal()):
+            return True
+        case Call(name, arguments):
+            return name in COLUMNS and all(map(_is_columnar, arguments))
+    return False
+
+
+def _is_decimal(term: Term) -> TypeGuard[Literal]:
+    """A literal such as 1.5, which is a double beside doubles, and exact elsewhere."""
+    return isinstance(term, Literal) and isinstance(term.value, Decimal)
+
+
+def _any_double(columns: Sequence[Column | None]) -> bool:
+    return any(column is not None and column.is_double for column in columns)
 
 
 Columns: TypeAlias = Sequence[Column]
@@ -303,7 +350,20 @@ def _unix(unit: int) -> ColumnFunction:
     return apply
 
 
+def _compare(columns: Columns) -> Column | None:
+    """-1, 0 or 1; NaN, which satisfies nothing, where one is NaN."""
+    if not _are_alike(columns):
+        return None
+    one, other = (column.values for column in columns)
+    order: Values = (one > other).astype(np.int64) - (one < other)
+    if columns[0].is_double:
+        order = np.where(np.isnan(one) | np.isnan(other), np.nan, order)
+    return Column(order, _both(columns))
+
+
 COLUMNS: Mapping[str, ColumnFunction] = {
+    "compare": _compare,
+    "ordering": _compare,
     "add": _or_shifted(_arithmetic(np.add, _sum_overflows), _shifted(1), either=True),
     "subtract": _or_shifted(
         _arithmetic(np.subtract, _difference_overflows), _shifted(-1), either=False

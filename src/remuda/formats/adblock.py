@@ -1,4 +1,4 @@
-"""Network filters of EasyList's syntax: `||ads.example.com^$script,third-party,domain=a.com|~b.a.com`.
+"""Network filters of EasyList's syntax: `||ads.example.com^$script,domain=a.com|~b.a.com`.
 
 A document is a list, one filter a line; comments and cosmetic filters are passed over. A filter is
 a criterion under its own text, an exception (`@@`) one with the tag `exception`; what a filter does
@@ -131,15 +131,11 @@ def _beneath(host: str) -> list[str]:
     return [".".join(labels[start:]) for start in range(len(labels))]
 
 
-def _filters(text: str) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(text.splitlines(), start=1):
-        stripped = line.strip()
-        if (
-            stripped
-            and not stripped.startswith(("!", "[Adblock"))
-            and not _COSMETIC.search(stripped)
-        ):
-            yield number, stripped
+def _filters(lines: str) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(lines.splitlines(), start=1):
+        text = line.strip()
+        if text and not text.startswith(("!", "[Adblock")) and not _COSMETIC.search(text):
+            yield number, text
 
 
 @dataclass(slots=True)

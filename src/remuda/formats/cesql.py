@@ -184,16 +184,20 @@ def _spelt(text: Any) -> tuple[Any, ...]:
 
 def _member(value: Value, options: list[Value]) -> Truth:
     """The value is one of these, each cast to its kind."""
-    plain = [one for one in options if isinstance(one.term, Literal)]
+    plain = [one.term.value for one in options if isinstance(one.term, Literal)]
     found = [_equal(one, value) for one in options if not isinstance(one.term, Literal)]
     if plain:
         kinds = [value.kind] if value.kind else [bool, int, str]
-        casts = [_PLAIN[kind](one.term.value) for one in plain for kind in kinds]  # type: ignore[attr-defined]
+        casts = [_PLAIN[kind](one) for one in plain for kind in kinds]
         found.append(_tested(value.term, In(tuple(one for one in casts if one is not None))))
     return Truth(disjunction(one.yes for one in found), conjunction(one.no for one in found))
 
 
-_PLAIN = {bool: cesql_boolean, int: cesql_integer, str: cesql_string}
+_PLAIN: Mapping[type, Callable[[Any], Any]] = {
+    bool: cesql_boolean,
+    int: cesql_integer,
+    str: cesql_string,
+}
 
 
 def _like(value: Value, pattern: str) -> Truth:

@@ -95,9 +95,12 @@ class Dialect:
 
     def element(self, asked: Any) -> Expression:
         """What is asked of an element of a list: of itself, or of its parts."""
-        return self.value(asked, ELEMENT) if is_operators(asked) else self.condition(asked)
+        joined = isinstance(asked, Mapping) and _JOINING & asked.keys()
+        itself = is_operators(asked) and not joined
+        return self.value(asked, ELEMENT) if itself else self.condition(asked)
 
 
+_JOINING = frozenset({"$and", "$or", "$nor"})
 _FOREIGN = frozenset({"$expr", "$where", "$jsonSchema", "$text"})
 
 
@@ -156,7 +159,7 @@ def element_match(dialect: Dialect, operand: Any, attribute: Attribute) -> Expre
     return is_(attribute, AnyElement(dialect.element(operand)))
 
 
-RANGES = {
+RANGES: Mapping[str, Callable[[Any], Range]] = {
     "$gt": lambda bound: Range(lower=bound),
     "$gte": lambda bound: Range(lower=bound, lower_closed=True),
     "$lt": lambda bound: Range(upper=bound),

@@ -3,12 +3,13 @@
 A rule is an object with `Name` and `EventPattern` (text or object), as AWS lists them, alone, in a
 list, or under `Rules`; or a pattern by itself, whose id is given. A leaf is a list of values and
 filters, of which one must fit; a value of the event that is a list fits by any of its elements.
+`write` gives the pattern of a criterion.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from ipaddress import ip_network
 from typing import Any
@@ -26,6 +27,7 @@ from remuda.formats.reading import (
     decoded,
     disjunction,
     each,
+    has_null,
     is_,
     is_true,
     shown,
@@ -43,9 +45,10 @@ from remuda.model.conditions import (
     Regex,
     Suffix,
 )
-from remuda.model.expressions import Expression, Or
+from remuda.model.expressions import And, Expression, Not, Or, Polarity, Predicate
 from remuda.model.patterns import literal_regex
-from remuda.model.terms import Case, Literal
+from remuda.model.terms import Call, Case, Literal, Term, attribute_of
+from remuda.model.values import Kind
 
 MAX_WILDCARDS = 5  # of one filter; EventBridge refuses more than its automaton bears
 _SPLIT = re.compile(r"\\(.)|(\*)", re.DOTALL)
@@ -169,7 +172,7 @@ def _filter(filter: Mapping[str, Any], attribute: Attribute) -> Expression:
 
 def _null(attribute: Attribute) -> Expression:
     """The value is null, or an element of it is."""
-    return is_true(Case(((is_(attribute, NullValue()), Literal(True)),)))
+    return has_null(attribute)
 
 
 def _is_leaf(attribute: Attribute) -> Expression:
@@ -181,8 +184,12 @@ def _is_leaf(attribute: Attribute) -> Expression:
 def _exists(operand: Any, attribute: Attribute) -> Expression:
     if not isinstance(operand, bool):
         raise InvalidCriterion(f"this is true or false, not {shown(operand)}")
-    present = Or(_is_leaf(attribute), _null(attribute))
+    present = _present(attribute)
     return present if operand else ~present
+
+
+def _present(attribute: Attribute) -> Expression:
+    return disjunction([_is_leaf(attribute), _null(attribute)])
 
 
 def _prefix(operand: Any, attribute: Attribute) -> Expression:
@@ -304,6 +311,152 @@ _FILTERS: Mapping[str, Callable[[Any, Attribute], Expression]] = {
     "cidr": _cidr,
 }
 _DENIED = {name: _FILTERS[name] for name in ("prefix", "suffix", "equals-ignore-case", "wildcard")}
+
+
+# The way back
+
+
+def write(criterion: Criterion) -> dict[str, Any]:
+    """The pattern that is read back as the same; InvalidCriterion names what cannot be said."""
+    try:
+        pattern = _pattern(criterion.expression)
+        again = _object(pattern, ())
+    except InvalidCriterion as error:
+        raise error.inside("", criterion.id) from None
+    if _unordered(again) != _unordered(criterion.expression):
+        reason = "a pattern means something else by its lists, paths or weights"
+        raise InvalidCriterion(reason, "", criterion.id)
+    return pattern
+
+
+def _unordered(expression: Expression) -> Hashable:
+    """The expression without the order of its parts."""
+    if isinstance(expression, Predicate):
+        return expression
+    return type(expression), frozenset(map(_unordered, expression.parts))
+
+
+def _pattern(expression: Expression) -> dict[str, Any]:
+    pattern: dict[str, Any] = {}
+    for part in expression.parts if isinstance(expression, And) else (expression,):
+        _join(pattern, _field_of(part))
+    return pattern
+
+
+def _join(pattern: dict[str, Any], other: Mapping[str, Any]) -> None:
+    for name, inner in other.items():
+        if isinstance(inner, dict) and isinstance(pattern.setdefault(name, {}), dict):
+            _join(pattern[name], inner)
+        elif name in pattern:
+            raise InvalidCriterion("a pattern asks one thing of a field", name)
+        else:
+            pattern[name] = inner
+
+
+def _field_of(expression: Expression) -> dict[str, Any]:
+    """One field with its filters, an object that may stand in a list, or alternatives."""
+    parts = expression.parts if isinstance(expression, Or) else (expression,)
+    last = parts[-1] if parts else None
+    whole = _presence(expression) or _is_null(expression)
+    in_list = isinstance(last, Predicate) and isinstance(last.condition, AnyElement)
+    if in_list and not whole and len(parts) > 1:
+        return _pattern(disjunction(parts[:-1]))  # a pattern says both at once
+    fields = [_filter_of(part) for part in ((expression,) if whole else parts)]
+    if all(fields) and len({field[0] for field in fields if field}) == 1:
+        pattern: Any = [one for field in fields if field for one in field[1]]
+        for name in reversed(fields[0][0] if fields[0] else ()):
+            pattern = {name: pattern}
+        return dict(pattern)
+    if len(parts) > 1:
+        return {"$or": [_pattern(part) for part in parts]}
+    raise InvalidCriterion(f"{type(expression).__name__} has no counterpart")
+
+
+def _filter_of(part: Expression) -> tuple[tuple[str, ...], list[Any]] | None:
+    """The path of a field with its filters; None where it is no field's."""
+    presence = _presence(part)
+    if presence is not None:
+        attribute, there = presence
+        return _path_of(attribute), [{"exists": there}]
+    null = _is_null(part)
+    if null is not None:
+        return _path_of(null), [None]
+    if not isinstance(part, Predicate) or part.polarity is not Polarity.INCLUDED:
+        return None
+    attribute, folded = _subject(part.term)
+    with at(str(part.term)):
+        if isinstance(part.term, Case):
+            return _path_of(attribute), [_case(part.term)]
+        return _path_of(attribute), _filters_of(part.condition, folded=folded)
+
+
+def _presence(part: Expression) -> tuple[Attribute, bool] | None:
+    inner = part.part if isinstance(part, Not) else part
+    if not isinstance(inner, Or) or not isinstance(inner.parts[-1], Predicate):
+        return None
+    attribute = inner.parts[-1].attribute
+    if attribute is None or inner != _present(attribute):
+        return None
+    return attribute, inner is part
+
+
+def _is_null(part: Expression) -> Attribute | None:
+    """The field that must be null."""
+    first = part.parts[0] if isinstance(part, Or) and part.parts else None
+    attribute = first.attribute if isinstance(first, Predicate) else None
+    return attribute if attribute is not None and part == _null(attribute) else None
+
+
+def _case(term: Case) -> Any:
+    """What is not to be."""
+    unwanted = term.branches[0][0]
+    parts: tuple[Any, ...] = unwanted.parts if isinstance(unwanted, Or) else (unwanted,)
+    filters: list[Any] = []
+    for part in parts:
+        filters += _filters_of(part.condition, folded=_subject(part.term)[1])
+    named = [one for one in filters if isinstance(one, dict)]
+    if not named:
+        return {"anything-but": filters}
+    ((name, _),) = named[0].items()
+    return {"anything-but": {name: [one[name] for one in named]}}
+
+
+def _subject(term: Term) -> tuple[Attribute, bool]:
+    """The field that a term is about, and whether it is looked at without case."""
+    folded = isinstance(term, Call) and term.name == "lower"
+    if isinstance(term, Call) and folded:
+        term = term.arguments[0]
+    attribute = attribute_of(term)
+    if attribute is None or not isinstance(term, Attribute | Case):
+        raise InvalidCriterion("only fields are asked about", str(term))
+    return attribute, folded
+
+
+def _path_of(attribute: Attribute) -> tuple[str, ...]:
+    if not all(isinstance(step, str) for step in attribute.steps):
+        raise InvalidCriterion("a field is a path of names", str(attribute))
+    return tuple(map(str, attribute.steps))
+
+
+def _filters_of(condition: Condition, *, folded: bool) -> list[Any]:
+    match condition:
+        case In(values):
+            return [{"equals-ignore-case": one} for one in values] if folded else list(values)
+        case Prefix(text):
+            return [{"prefix": {"equals-ignore-case": text} if folded else text}]
+        case Suffix(text):
+            return [{"suffix": {"equals-ignore-case": text} if folded else text}]
+        case Network(networks):
+            return [{"cidr": one} for one in networks]
+        case Range(lower, upper, lower_closed, upper_closed) if condition.kind is Kind.NUMBER:
+            comparison: list[Any] = []
+            if lower is not None:
+                comparison += [">=" if lower_closed else ">", lower]
+            if upper is not None:
+                comparison += ["<=" if upper_closed else "<", upper]
+            return [{"numeric": comparison}]
+        case _:
+            raise InvalidCriterion(f"{type(condition).__name__} has no counterpart")
 
 
 # Events

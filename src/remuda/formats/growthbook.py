@@ -185,18 +185,18 @@ def _type(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
 
 def _size(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
     size = call("array_size", attribute)
-    if isinstance(operand, Mapping):
-        compared = [(RANGES.get(name), bound) for name, bound in operand.items()]
-        if all(make is not None and isinstance(bound, int | float) for make, bound in compared):
-            return conjunction(is_(size, make(bound)) for make, bound in compared if make)
-        equalities = {"$eq": is_, "$ne": lambda term, asked: denial(is_(term, asked))}
-        if all(name in equalities for name in operand):
-            return conjunction(
-                [is_(size, Exists())]
-                + [equalities[name](size, In((bound,))) for name, bound in operand.items()]
-            )
-        return NEVER
-    return is_(size, In((operand,)))
+    if not isinstance(operand, Mapping):
+        return is_(size, In((operand,)))
+    parts: list[Expression] = [is_(size, Exists())]
+    for name, bound in operand.items():
+        if name in ("$eq", "$ne"):
+            found = is_(size, In((bound,)))
+            parts.append(found if name == "$eq" else denial(found))
+        elif name in RANGES and isinstance(bound, int | float):
+            parts.append(is_(size, RANGES[name](bound)))
+        else:
+            return NEVER
+    return conjunction(parts)
 
 
 _ELEMENT = Attribute((), empty=True)

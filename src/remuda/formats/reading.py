@@ -13,7 +13,8 @@ import msgspec
 
 from remuda.errors import InvalidCriterion, RemudaError
 from remuda.language.criterion import Criterion
-from remuda.model.conditions import Condition, In
+from remuda.model.attributes import Attribute
+from remuda.model.conditions import AnyElement, Condition, In, NullValue
 from remuda.model.expressions import And, Expression, Or, Predicate
 from remuda.model.terms import Call, Literal, Term
 
@@ -154,6 +155,13 @@ def is_(term: Term, condition: Condition) -> Predicate:
 
 def is_true(term: Term) -> Predicate:
     return Predicate(term, In((True,)))
+
+
+def has_null(attribute: Attribute) -> Expression:
+    """The value is null, or an element of it is."""
+    null = NullValue()
+    element = is_(attribute, AnyElement(is_(Attribute(()), null)))
+    return Or(is_(attribute, null), element)
 
 
 def conjunction(parts: Iterable[Expression]) -> Expression:

@@ -81,7 +81,7 @@ def read_each(document: Any, id: str, fields: Mapping[str, str] | None = None) -
 
 
 def event(document: Any) -> Any:
-    """An event of Windows with what its System and its data say side by side; others as they are."""
+    """An event of Windows with all of its fields side by side; others as they are."""
     found = decoded(document)
     inner = found.get(_SYSTEM) if isinstance(found, Mapping) else None
     if not isinstance(inner, Mapping):
@@ -112,18 +112,22 @@ def _fields(part: Any, above: str = "") -> Iterator[tuple[str, Any]]:
 def _read(rule: Any, name: str, reader: _Reader) -> Readings:
     name = str(getattr(rule, "id", None) or getattr(rule, "title", None) or name)
     try:
-        if rule.errors:
-            raise InvalidCriterion(_said(rule.errors[0]))
-        if not isinstance(rule, SigmaRule):
-            raise InvalidCriterion("a correlation of rules is no condition on one event")
-        parsed = [one.parsed for one in rule.detection.parsed_condition]
-        expression = disjunction(reader.expression(one) for one in parsed)
-        payload = {"title": rule.title} if rule.title else None
-        yield Criterion(name, expression, _tags(rule), payload=payload)
+        yield _criterion(rule, name, reader)
     except InvalidCriterion as error:
         yield error.inside("detection" if not error.place else "", name)
     except SigmaError as error:
         yield InvalidCriterion(_said(error), "detection", name)
+
+
+def _criterion(rule: Any, name: str, reader: _Reader) -> Criterion:
+    if rule.errors:
+        raise InvalidCriterion(_said(rule.errors[0]))
+    if not isinstance(rule, SigmaRule):
+        raise InvalidCriterion("a correlation of rules is no condition on one event")
+    parsed = [one.parsed for one in rule.detection.parsed_condition]
+    expression = disjunction(reader.expression(one) for one in parsed)
+    payload = {"title": rule.title} if rule.title else None
+    return Criterion(name, expression, _tags(rule), payload=payload)
 
 
 def _said(error: BaseException) -> str:

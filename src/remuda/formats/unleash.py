@@ -328,7 +328,7 @@ def _networks(constraint: Mapping[str, Any], attribute: Attribute) -> Expression
 
 def _in_networks(texts: Iterable[str], attribute: Attribute) -> Expression:
     """An address in one of these; what is no network is passed over, as Unleash does."""
-    networks = []
+    networks: list[str] = []
     for text in texts:
         try:
             networks += Network((text,)).networks

@@ -9,7 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from remuda.arrays import Longs
 from remuda.encoding.events import Portion, Rows
+from remuda.errors import RemudaError
 from remuda.index.matches import Matches
 
 Array: TypeAlias = Any  # pyarrow has no types of its own
@@ -17,6 +19,9 @@ Array: TypeAlias = Any  # pyarrow has no types of its own
 MATCHES, VERSION, ERROR = "matches", "index_version", "event_error"
 SCORED = pa.struct([("id", pa.string()), ("score", pa.float64())])
 _EXPLODED = 1 << 15  # rows of an exploded table
+_LARGEST = 1 << 30  # bytes of an array in a row of Spark's, whose rows have 2 GiB at most
+_TEXT, _NUMBER = 32, 8  # bytes that an id takes there
+_PIECE = 1 << 16  # matches of a list that will be exploded, and of a table of such lists
 
 
 class Answer(NamedTuple):
@@ -26,8 +31,14 @@ class Answer(NamedTuple):
     matches: Matches
 
 
-def listed(matches: Matches) -> Array:
-    """Of each event a list of ids, or of ids and scores where there are any."""
+def listed(matches: Matches, numbers: Longs | None = None) -> Array:
+    """Of each event a list of ids, or of ids and scores where there are any.
+
+    Ids are texts, or the `numbers` that stand for their positions.
+    """
+    if numbers is not None:
+        starts = pa.array(matches.offsets, pa.int32())
+        return pa.ListArray.from_arrays(starts, _items(matches, 0, None, numbers))
     table = matches.to_arrow()
     ids = table.column("ids").combine_chunks()
     if matches.scores is None:
@@ -35,6 +46,53 @@ def listed(matches: Matches) -> Array:
     scores = table.column("scores").combine_chunks()
     pairs = pa.StructArray.from_arrays([ids.values, scores.values], fields=list(SCORED))
     return pa.ListArray.from_arrays(ids.offsets, pairs)
+
+
+def _items(matches: Matches, first: int, last: int | None, numbers: Longs | None) -> Array:
+    """Some matches, whosever they are, as ids, or as ids and scores."""
+    own = slice(first, last)
+    positions = matches.positions[own]
+    ids = matches.names.at(positions) if numbers is None else pa.array(numbers[positions])
+    if matches.scores is None:
+        return ids
+    fields = [pa.field("id", ids.type), SCORED.field("score")]
+    return pa.StructArray.from_arrays([ids, pa.array(matches.scores[own])], fields=fields)
+
+
+def check_lists(matches: Matches, numbers: Longs | None = None) -> None:
+    """Refuse what no array of Spark's could hold, in a sentence that says what to do."""
+    most = int(matches.counts().max(initial=0))
+    if most * (_TEXT if numbers is None else _NUMBER) > _LARGEST:
+        raise RemudaError(
+            f"an event has {most:,} matches, too many for one array: explode them, ask for ids as "
+            "numbers, for the best by `top`, or count them by `reach`"
+        )
+
+
+def in_pieces(
+    rows: Rows, matches: Matches, version: str | None, column: str, numbers: Longs | None = None
+) -> Iterator[pa.Table]:
+    """The rows with their matches in lists of some length, a row several times where it has more.
+
+    Rows without a match are left out. No table holds many matches, however many an event has.
+    """
+    counts = matches.counts()
+    parents = np.repeat(np.arange(len(counts)), -(-counts // _PIECE))
+    firsts = np.searchsorted(parents, parents)  # of each piece: the first one of its event
+    place = np.arange(len(parents)) - firsts
+    ends = np.minimum(matches.offsets[parents] + (place + 1) * _PIECE, matches.offsets[parents + 1])
+    starts = np.concatenate([matches.offsets[:1], ends])
+    begin = 0
+    while begin < len(parents):
+        end = int(np.searchsorted(starts, starts[begin] + _PIECE, side="right")) - 1
+        end = max(end, begin + 1)
+        own = pa.array(parents[begin:end])
+        offsets = pa.array(starts[begin : end + 1] - starts[begin], pa.int32())
+        items = _items(matches, int(starts[begin]), int(starts[end]), numbers)
+        lists = pa.ListArray.from_arrays(offsets, items)
+        errors = None if matches.errors is None else matches.errors.take(own)
+        yield _beside(rows.take(own), lists, version, errors, column)
+        begin = end
 
 
 def laid_out(

@@ -58,11 +58,7 @@ def kept(key: str, fill: Callable[[Path], None]) -> Path:
 
 def adopt(key: str, complete: Path) -> None:
     """Keep what was made here, under the key of what was made of it elsewhere."""
-    target = cache_home() / key
-    if target.exists():
-        shutil.rmtree(complete, ignore_errors=True)
-    else:
-        place(complete, target)
+    _put(complete, cache_home() / key)
 
 
 def scratch(name: str) -> Path:
@@ -101,6 +97,8 @@ def _used(target: Path) -> bool:
         os.utime(target)
     except FileNotFoundError:
         return False
+    except PermissionError:  # another user's, which can be read all the same
+        pass
     return True
 
 
@@ -109,10 +107,20 @@ def _fill(target: Path, fill: Callable[[Path], None]) -> None:
     unfinished.mkdir()
     try:
         fill(unfinished)
-        place(unfinished, target)
+        _put(unfinished, target)
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise
+
+
+def _put(complete: Path, target: Path) -> None:
+    """Give a copy its name, unless another process was quicker: theirs is the same."""
+    try:
+        place(complete, target)
+    except OSError:
+        shutil.rmtree(complete, ignore_errors=True)
+        if not target.is_dir():
+            raise
 
 
 def _size(directory: Path) -> int:

@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from remuda.arrays import Longs, frozen
 from remuda.encoding.encoder import Encoder
-from remuda.encoding.events import Portion, Source
+from remuda.encoding.events import AT_ONCE, Portion, Source
 from remuda.encoding.regions import Region
 from remuda.encoding.table import EventBatch
 from remuda.encoding.vocabulary import Dimension, View
@@ -45,7 +45,7 @@ from remuda.index.weighing import Weighing
 from remuda.language.criterion import Criterion
 from remuda.language.json_form import read_event
 from remuda.language.text import parse
-from remuda.matchers.contract import NAMES, Hits
+from remuda.matchers.contract import Hits, check_name, conjunction_matcher
 from remuda.model.attributes import Attribute
 from remuda.model.binding import bound
 from remuda.model.conditions import OF_LACK
@@ -83,8 +83,7 @@ class Index:
         scalars: Iterable[str] = (),
         hierarchies: Hierarchies | None = None,
     ) -> None:
-        if matcher not in NAMES:
-            raise ValueError(f"there is no matcher {matcher!r}; there are {', '.join(NAMES)}")
+        check_name(matcher)
         self.matcher = matcher
         self.scalars = frozenset(map(Attribute.parse, scalars))
         self.hierarchies = named_trees(hierarchies)
@@ -299,7 +298,7 @@ class Index:
                 counts += part.count(portion, question)
             return counts
 
-        tallies = _tallied(state, events, question, count, threads)
+        tallies = self._tallied(state, events, question, count, threads)
         return np.concatenate([np.empty(0, np.int64), *tallies])
 
     def reach(
@@ -314,7 +313,7 @@ class Index:
             counts = [part.reach(portion, question) for part in parts]
             return np.concatenate([np.empty(0, np.int64), *counts])
 
-        for counts in _tallied(state, events, question, count, threads):
+        for counts in self._tallied(state, events, question, count, threads):
             reach += counts
         return reach[state.positions()]
 
@@ -325,8 +324,9 @@ class Index:
 
         Events are those of `match_many`, or portions that were made of them.
         """
-        names, size = Names(self._state), Size.few()
-        for portion, hits in _portioned(events, self._finding(names, question), threads, size):
+        names = Names(self._state)
+        size = Size.few(len(names))
+        for portion, hits in self._portioned(events, self._finding(names, question), threads, size):
             size.learn(len(portion), len(hits.rows))
             yield Answer(portion, Matches.of(hits, names, portion.errors))
 
@@ -334,11 +334,41 @@ class Index:
         """The whole answer."""
         names = Names(self._state)
         errors, found = [], []
-        for portion, hits in _portioned(events, self._finding(names, question), threads):
+        for portion, hits in self._portioned(events, self._finding(names, question), threads):
             errors += [] if portion.errors is None else [portion.errors]
             found.append(hits)
         hits = joined(found or [none(0, scored=question.n is not None)])
         return Matches.of(hits, names, pa.concat_arrays(errors) if errors else None)
+
+    def _portioned(
+        self,
+        events: Any,
+        work: Callable[[Portion], T],
+        threads: int | None,
+        size: Size | None = None,
+    ) -> Iterator[tuple[Portion, T]]:
+        """What the work makes of the events, portion by portion, as suits the matcher."""
+        source, n = Source(_event(events)), n_threads(threads)
+        features = conjunction_matcher(self.matcher).features
+        n = min(n, features.callers or n)
+        size = size or Size.shared(source.n_rows, n, features.at_once or AT_ONCE)
+        return in_order(source, work, n, size)
+
+    def _tallied(
+        self,
+        state: State,
+        events: Any,
+        question: Question,
+        count: Callable[[Portion], Longs],
+        threads: int | None,
+    ) -> Iterator[Longs]:
+        """Counts of portion after portion, of few events where hits must be kept to be counted."""
+        adds_up = all(part.adds_up(question) for part in state.parts)
+        size = None if adds_up else Size.few(len(state))
+        for portion, counts in self._portioned(events, count, threads, size):
+            if size is not None:
+                size.learn(len(portion), int(counts.sum()))
+            yield counts
 
     def _finding(self, names: Names, question: Question) -> Callable[[Portion], Hits]:
         """What finds the positions that answer the question about some events."""
@@ -423,6 +453,11 @@ class Index:
         """Why the criterion holds for the event, or why not."""
         return self[id].explain(event, now=now)
 
+    def warm(self) -> None:
+        """Do ahead what the first question would have to wait for: with `gpu`, the upload."""
+        for part in self.parts:
+            part.segment.warm()
+
     def stats(self) -> dict[str, Any]:
         """Sizes: criteria, clauses, dimensions, spaces, bytes, matcher, fill of tail and graves.
 
@@ -488,7 +523,7 @@ class Index:
             if version == old.version:
                 return False
             known = {part.segment.home: part for part in self._state.parts if part.segment.home}
-            state, found = storage.load(old.store, version, known=known)
+            state, found = storage.load(old.store, version, known=known, matcher=self.matcher)
             self.hierarchies = read_trees(found.facts)
             self._state, self._published = state, Published(old.store, version, state)
             return True
@@ -593,18 +628,22 @@ def load(
     version: str | None = None,
     segments: Collection[str] | None = None,
     verify: bool = True,
+    matcher: str | None = None,
 ) -> Index:
     """Open a saved index, by default its newest version; its arrays are memory-mapped.
 
     It is in a directory, or at a URI, of which this machine then keeps a copy (REMUDA_CACHE).
-    With `segments`, only those are opened. The structure of all arrays is checked always, the
-    checksums of their files unless `verify` is off.
+    With `segments`, only those are opened; with `matcher`, they are arranged by that one, which
+    takes a while where they were saved with another. The structure of all arrays is checked always,
+    the checksums of their files unless `verify` is off.
     """
     home = store_of(path)
-    state, found = storage.load(home, version, segments, verify=verify)
+    if matcher is not None:
+        check_name(matcher)
+    state, found = storage.load(home, version, segments, verify=verify, matcher=matcher)
     facts = found.facts
-    trees = read_trees(facts)
-    index = Index(matcher=facts["matcher"], scalars=facts["scalars"], hierarchies=trees)
+    how = {"matcher": matcher or facts["matcher"], "scalars": facts["scalars"]}
+    index = Index(**how, hierarchies=read_trees(facts))
     index._state = state
     index._published = Published(home, found.name, state)
     return index
@@ -630,30 +669,6 @@ def _best(
     priorities = names.priorities(hits.rows) if question.by == "priority" else NO_FLOATS
     groups = names.groups(hits.rows, question)
     return best(hits, n, names.ranks(hits.rows), priorities, groups)
-
-
-def _portioned(
-    events: Any, work: Callable[[Portion], T], threads: int | None, size: Size | None = None
-) -> Iterator[tuple[Portion, T]]:
-    """What the work makes of the events, portion by portion."""
-    source, n = Source(_event(events)), n_threads(threads)
-    return in_order(source, work, n, size or Size.shared(source.n_rows, n))
-
-
-def _tallied(
-    state: State,
-    events: Any,
-    question: Question,
-    count: Callable[[Portion], Longs],
-    threads: int | None,
-) -> Iterator[Longs]:
-    """Counts of portion after portion, of few events where hits must be kept to be counted."""
-    adds_up = all(part.adds_up(question) for part in state.parts)
-    size = None if adds_up else Size.few()
-    for portion, counts in _portioned(events, count, threads, size):
-        if size is not None:
-            size.learn(len(portion), int(counts.sum()))
-        yield counts
 
 
 def _sampled(sample: Any) -> Callable[[Encoder], EventBatch] | None:

@@ -18,6 +18,7 @@ THREADS = "REMUDA_THREADS"  # the environment variable that says how many
 _FEWEST = 512  # events of a portion; for fewer, another thread is not worth its start
 _STREAMED = 1 << 13  # events of a portion of a stream, where several threads are to share it
 _FIRST = 256  # events that are asked about first, while it is not known how much they match
+_UNKNOWN = 1 << 22  # matches that the first ones may have together
 _HITS = 1 << 20  # matches of a portion
 _GROWTH = 16  # times as many events as before at most, for the next ones may match more
 
@@ -48,18 +49,18 @@ class Size:
     bounded: bool = False  # so few that their matches take little memory
 
     @classmethod
-    def few(cls) -> Size:
-        """A size that follows the number of matches."""
-        return cls(_FIRST, bounded=True)
+    def few(cls, n_criteria: int) -> Size:
+        """A size that follows the number of matches; at first, all criteria may hold."""
+        return cls(max(1, min(_FIRST, _UNKNOWN // max(n_criteria, 1))), bounded=True)
 
     @classmethod
-    def shared(cls, n_events: int | None, threads: int) -> Size:
-        """A size by which all threads have about the same to do."""
+    def shared(cls, n_events: int | None, threads: int, at_once: int = AT_ONCE) -> Size:
+        """A size, no more than `at_once`, by which all threads have about the same to do."""
         if threads == 1:
-            return cls(AT_ONCE)
+            return cls(at_once)
         if n_events is None:
             return cls(_STREAMED)
-        n_turns = -(-n_events // (AT_ONCE * threads)) * threads
+        n_turns = -(-n_events // (at_once * threads)) * threads
         return cls(max(-(-n_events // max(n_turns, 1)), _FEWEST))
 
     def learn(self, n_events: int, n_matches: int) -> None:

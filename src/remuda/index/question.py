@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, TypedDict
 
 from remuda.language.criterion import Criterion
 from remuda.model.expressions import clock
@@ -15,6 +15,14 @@ Now: TypeAlias = datetime | int | None
 Tags: TypeAlias = Iterable[str] | None
 EventWeights: TypeAlias = Weights | Sequence[Weights] | str
 By: TypeAlias = Literal["score", "priority"]
+
+
+class Best(TypedDict, total=False):
+    """What is said of the best beside how many: those of `Question`."""
+
+    weights: EventWeights
+    by: By
+    per: str | None
 
 
 class Question(NamedTuple):

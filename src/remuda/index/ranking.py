@@ -34,7 +34,7 @@ def _merits(plan: Plan) -> OfOwners:
 
 
 def item_bounds(plan: Plan) -> ItemBounds:
-    """Those of the conjunctions; what an owner scores beside them is added to the first asked for.
+    """Those of the conjunctions; of one that is not as written, all is in the first item asked for.
 
     Weights below zero count as 0.
     """
@@ -44,12 +44,13 @@ def item_bounds(plan: Plan) -> ItemBounds:
     leaves = np.maximum(leaf_bounds(programs, table.predicates), 0.0)
     items = np.zeros(len(table.clauses.items))
     _raise_items(table.clauses, plan.owners, programs, leaves, table.predicates.on_missing, items)
-    lacking = rows - np.add.reduceat(np.append(items, 0.0), table.clauses.starts[:-1])
-    lacking[np.diff(table.clauses.starts) == 0] = 0.0
-    lacking[lacking <= _ROUNDING * rows] = 0.0
-    _add_to_first(table.clauses, table.predicates.on_missing, lacking, items)
-    by_attribute = bool(found.noted.all() and found.exact and not lacking.any())
-    return ItemBounds(items, rows, by_attribute)
+    sizes = np.diff(table.clauses.starts)
+    sums = np.add.reduceat(np.append(items, 0.0), table.clauses.starts[:-1])
+    loose = ~found.exact | ((sums < rows * (1 - _ROUNDING)) & (sizes > 0))
+    items[np.repeat(loose, sizes)] = 0.0
+    spare = np.zeros(len(items))
+    _add_to_first(table.clauses, table.predicates.on_missing, np.where(loose, rows, 0.0), spare)
+    return ItemBounds(items, spare, rows)
 
 
 def cnf_item_bounds(plan: Plan) -> ItemBounds:
@@ -65,11 +66,12 @@ def cnf_item_bounds(plan: Plan) -> ItemBounds:
     noted = _raise_disjunctions(
         rows, plan.cnf_owners, table.clauses, programs, leaves, on_missing, plan.checked, items
     )
+    spare = np.zeros(len(items))
     for row in np.flatnonzero(~noted):
         for clause in rows.row(int(row)):
             here = slice(table.clauses.starts[clause], table.clauses.starts[clause + 1])
-            items[here] = np.maximum(items[here], most[row])
-    return ItemBounds(items, most, bool(noted.all()))
+            spare[here] = np.maximum(spare[here], most[row])
+    return ItemBounds(items, spare, most)
 
 
 @kernel

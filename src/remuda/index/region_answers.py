@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from remuda.arrays import Bools, Ints, Longs, frozen, starts_of
 from remuda.encoding.regions import Region
-from remuda.index.hits import none, only, side_by_side
+from remuda.index.hits import joined, none, only, side_by_side
 from remuda.index.matches import Matches
 from remuda.index.question import Question
 from remuda.index.regions import Laid
@@ -20,6 +20,8 @@ from remuda.matchers.kernels.grades import ALL
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import And, Expression, Predicate, fold
 from remuda.model.terms import facts_of
+
+_AT_ONCE = 1024  # regions: each has a flag or two for every dimension
 
 
 class Undecided(NamedTuple):
@@ -44,14 +46,14 @@ def possible(
     parts: Sequence[Part], names: Names, regions: Sequence[Region], question: Question
 ) -> Matches:
     """The criteria that some event of each region satisfies."""
-    return _joined([_possible(part, regions, question) for part in parts], names, len(regions))
+    return _asked(_possible, parts, names, regions, question)
 
 
 def certain(
     parts: Sequence[Part], names: Names, regions: Sequence[Region], question: Question
 ) -> Matches:
     """The criteria that every event of each region satisfies."""
-    return _joined([_certain(part, regions, question) for part in parts], names, len(regions))
+    return _asked(_certain, parts, names, regions, question)
 
 
 def undecided(parts: Sequence[Part], region: Region, question: Question) -> list[Undecided]:
@@ -138,11 +140,23 @@ def _all_of(part: Part) -> Hits:
     return Hits(np.array([0, len(places)], np.int64), places, 0)
 
 
-def _joined(found: Sequence[_Found], names: Names, n_regions: int) -> Matches:
-    if not found:
-        found = [_Found(none(n_regions, scored=False), np.ones(n_regions, np.bool_))]
-    hits = side_by_side([one.hits for one in found], names.starts.tolist())
-    exact = np.logical_and.reduce([one.exact for one in found])
+def _asked(
+    answer: Callable[[Part, Sequence[Region], Question], _Found],
+    parts: Sequence[Part],
+    names: Names,
+    regions: Sequence[Region],
+    question: Question,
+) -> Matches:
+    """What all parts say, some regions at a time."""
+    pieces = []
+    for first in range(0, len(regions), _AT_ONCE):
+        some = regions[first : first + _AT_ONCE]
+        found = [answer(part, some, question) for part in parts]
+        found = found or [_Found(none(len(some), scored=False), np.ones(len(some), np.bool_))]
+        hits = side_by_side([one.hits for one in found], names.starts.tolist())
+        pieces.append(_Found(hits, np.logical_and.reduce([one.exact for one in found])))
+    hits = joined([one.hits for one in pieces] or [none(0, scored=False)])
+    exact = np.concatenate([np.empty(0, np.bool_), *(one.exact for one in pieces)])
     return Matches(hits.starts, hits.rows, names, exact=frozen(exact))
 
 

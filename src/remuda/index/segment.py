@@ -10,6 +10,7 @@ import numpy as np
 
 from remuda.arrays import Bools, Floats, Ints, Longs, frozen
 from remuda.encoding.encoder import Encoder
+from remuda.encoding.events import Portion
 from remuda.encoding.plan import Plan, plan
 from remuda.encoding.programs import Programs
 from remuda.encoding.table import EventBatch, Predicates
@@ -40,14 +41,18 @@ from remuda.matchers.contract import (
     conjunction_matcher,
     counting,
     describing,
+    encoding,
     has_own_cnf,
     ranking,
+    warming,
 )
 from remuda.matchers.kernels.best import Asked, Choice, Owned, choose
 from remuda.matchers.kernels.programs import lacking, score, truth
 from remuda.matchers.kernels.truth import lay_out, no_event, take_away
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import Expression
+
+_MANY = 1 << 10  # rows that are worth the way to a device
 
 
 @dataclass(slots=True)
@@ -184,6 +189,14 @@ class Segment:
         depends: Bools = np.diff(failing[programs.starts]) > 0
         return depends
 
+    def encode(self, portion: Portion, now: int) -> EventBatch:
+        """The events in numbers, by the matcher where it is faster at it."""
+        if encoding(self.matcher) and len(portion) >= _MANY:
+            columns = portion.columns(self.encoder, now)
+            if columns is not None:
+                return self.matcher.encode(columns)
+        return portion.encode(self.encoder, now)
+
     def match(self, events: EventBatch) -> Hits:
         """The criteria that each event satisfies, each once, in any order."""
         owners, cnf_owners, _ = self._owning.of(self.plan)
@@ -224,6 +237,12 @@ class Segment:
             self.plan.conjunctions.n_dims, self.plan.programs, self.plan.conjunctions.predicates,
         )  # fmt: skip
         return lacking
+
+    def warm(self) -> None:
+        """Do what the first question would have to wait for."""
+        _ = self.encoder
+        if warming(self.matcher):
+            self.matcher.warm()
 
     def stats(self) -> dict[str, Any]:
         """What the matcher chose, and why, if it chooses at all."""
@@ -490,13 +509,10 @@ class ElementIndex:
     """What is asked of elements, as a segment: all that criteria ask of one list is asked once."""
 
     def __init__(self, expressions: Sequence[Expression]) -> None:
-        self.n_expressions = len(expressions)
         self.segment = Segment.build(expressions, matcher="auto")
 
-    def counts(self, elements: list[Any], now: int) -> list[int]:
-        """How many of the elements satisfy each expression."""
-        if not elements:
-            return [0] * self.n_expressions
+    def counts(self, elements: list[Any], now: int) -> tuple[Longs, Longs]:
+        """The expressions that elements satisfy, and how many elements satisfy each."""
         found = self.segment.match(self.segment.encoder.encode(elements, now))
-        counts: list[int] = np.bincount(found.rows, minlength=self.n_expressions).tolist()
-        return counts
+        which, counts = np.unique(found.rows, return_counts=True)
+        return which.astype(np.int64), counts.astype(np.int64)

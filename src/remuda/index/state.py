@@ -93,7 +93,7 @@ class Part:
 
     def hits(self, portion: Portion, question: Question) -> Hits:
         """The places of those that each event satisfies."""
-        return self.match(portion.encode(self.segment.encoder, question.now), question)
+        return self.match(self.segment.encode(portion, question.now), question)
 
     def best(
         self,
@@ -103,7 +103,7 @@ class Part:
         bars: Bars | None = None,
     ) -> Hits:
         """The places of the best of each event, with their scores; none that is below its bar."""
-        events = portion.encode(self.segment.encoder, question.now)
+        events = self.segment.encode(portion, question.now)
         wanted, weighed = self.wanted(question), None
         if weighing is not None:
             positions = self.segment.words.vocabulary.weighed
@@ -169,14 +169,14 @@ class Part:
 
     def count(self, portion: Portion, question: Question) -> Longs:
         """How many of them each event satisfies."""
-        events = portion.encode(self.segment.encoder, question.now)
+        events = self.segment.encode(portion, question.now)
         if self.adds_up(question):
             return self.segment.count(events)
         return np.diff(self.match(events, question).starts)
 
     def reach(self, portion: Portion, question: Question) -> Longs:
         """How many of the events satisfy each."""
-        events = portion.encode(self.segment.encoder, question.now)
+        events = self.segment.encode(portion, question.now)
         if self.adds_up(question):
             return self.segment.reach(events)
         return np.bincount(self.match(events, question).rows, minlength=len(self.roster))

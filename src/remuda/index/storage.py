@@ -165,8 +165,9 @@ def load(
     segments: Collection[str] | None = None,
     known: Mapping[str, Part] | None = None,
     verify: bool = True,
+    matcher: str | None = None,
 ) -> tuple[State, Version]:
-    """A version, by default the newest; all of its segments or some.
+    """A version, by default the newest; all of its segments or some, by its matcher or another.
 
     Segments that are `known`, by their homes, are not opened again. What is read is always checked
     for its structure, and for its checksums unless `verify` is off.
@@ -176,6 +177,7 @@ def load(
     reading = Reading(store.version(name), verify=verify)
     with named(reading.path):
         facts = reading.facts
+        how = {**facts, "matcher": matcher or facts["matcher"]}
         trees = read_trees(facts)
         parts = []
         for entry in facts["segments"]:
@@ -184,7 +186,7 @@ def load(
             home = store.home(entry["segment"])
             part = (known or {}).get(home)
             if part is None or trees:  # which may be others than those that it was opened with
-                part = _load_segment(store.segment(entry), home, facts, trees, verify)
+                part = _load_segment(store.segment(entry), home, how, trees, verify)
             parts.append(replace(part, alive=alive(reading, entry, len(part.roster))))
         state = State(tuple(parts), next_order=int(facts["next_order"]))
         return state, Version(name, facts, facts["segments"])
@@ -417,6 +419,8 @@ def _stored_matcher(reading: Reading, what: str, kind: Any, plan: Plan) -> Any:
     """A matcher as it was written; None where it must be built anew from the plan."""
     layout, header = _layout(kind), reading.facts["headers"][what]
     if layout is None:
+        return None
+    if header is None:  # it was saved with another matcher, which is not stored
         return None
     if not fits(kind, layout, header):
         _log.warning("%s has another layout of %s: it is built anew", reading.path, kind.__name__)

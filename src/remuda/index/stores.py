@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -70,7 +70,7 @@ class Store(Protocol):
 
     def remove(self, kind: str, name: str) -> None: ...
 
-    def turn(self, wait: float = 0.0) -> AbstractContextManager[None]:
+    def turn(self, wait: float = 0.0) -> AbstractContextManager[object]:
         """A writer's turn, where the store can keep another one out from the start."""
 
 
@@ -143,7 +143,5 @@ class Directory:
     def remove(self, kind: str, name: str) -> None:
         shutil.rmtree(self.path / kind / name)
 
-    @contextmanager
-    def turn(self, wait: float = 0.0) -> Iterator[None]:
-        with Lock(self.path, wait):
-            yield
+    def turn(self, wait: float = 0.0) -> AbstractContextManager[object]:
+        return Lock(self.path, wait)

@@ -44,7 +44,7 @@ class Weighing:
         if weights is None:
             return None
         if isinstance(weights, str):
-            return cls(portion, _column(portion.rows, weights))
+            return cls(portion, _column(portion, weights))
         if isinstance(weights, Mapping):
             return cls(portion, weights)
         mine = weights[portion.first : portion.first + len(portion)]
@@ -96,13 +96,14 @@ def _ragged(rows: Sequence[Sequence[tuple[int | None, Any]]], n: int, absolute: 
     return Weighed(*frozen((starts_of(counts), attributes, weights, factors)), [])
 
 
-def _column(rows: Any, name: str) -> list[Weights]:
+def _column(portion: Portion, name: str) -> list[Weights]:
     """The weights in a column of maps or structs, or in a field of each object."""
-    if isinstance(rows, list):
-        return [_mapping(row.get(name)) if isinstance(row, Mapping) else None for row in rows]
-    if name not in rows.schema.names:
-        raise ValueError(f"there is no column {name!r} with weights")
-    return [_mapping(value) for value in rows.column(name).to_pylist()]
+    for rows in (portion.rows, portion.events):
+        if isinstance(rows, list):
+            return [_mapping(row.get(name)) if isinstance(row, Mapping) else None for row in rows]
+        if name in rows.schema.names:
+            return [_mapping(value) for value in rows.column(name).to_pylist()]
+    raise ValueError(f"there is no column {name!r} with weights")
 
 
 def _mapping(value: Any) -> Any:

@@ -13,6 +13,7 @@ import msgspec
 
 from remuda.errors import InvalidCriterion, ParseError
 from remuda.language.criterion import Criterion
+from remuda.language.schemas import Schema, findings
 from remuda.language.text import parse
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import And, Expression, Not, Or, Predicate, fold
@@ -55,17 +56,48 @@ def csv_rows(
     return csv.DictReader(lines, names, delimiter=separator)
 
 
-def criterion_of(source: bytes | Mapping[str, Any]) -> Criterion:
-    """The criterion that a row is; InvalidCriterion says what is wrong with it."""
-    row: Any = source
-    if isinstance(source, bytes):
-        source = row = source.rstrip(b"\r\n")
-        if b'"expression"' in source:
-            with suppress(msgspec.DecodeError, UnicodeError, RecursionError):
-                row = msgspec.json.decode(source)
+def text_of(source: bytes | Mapping[str, Any]) -> str | None:
+    """The text of a row's expression, where it has one."""
+    row = _decoded(source) if isinstance(source, bytes) else source
+    text = row.get("expression") if isinstance(row, Mapping) and "form" not in row else None
+    return text if isinstance(text, str) else None
+
+
+def _decoded(source: bytes) -> Any:
+    """The row of a line, where it may be one with columns; otherwise the line."""
+    line = source.rstrip(b"\r\n")
+    if b'"expression"' in line:
+        with suppress(msgspec.DecodeError, UnicodeError, RecursionError):
+            return msgspec.json.decode(line)
+    return line
+
+
+def criterion_of(source: bytes | Mapping[str, Any], schema: Schema | None = None) -> Criterion:
+    """The criterion that a row is; InvalidCriterion says what is wrong with it.
+
+    With a schema, so is what no event of it can satisfy.
+    """
+    row: Any = _decoded(source) if isinstance(source, bytes) else source
     if isinstance(row, Mapping) and "expression" in row and "form" not in row:
-        return _tabular(row)
-    return Criterion.from_json(source)
+        return _raised(fitting(_tabular(row), schema, row["expression"]))
+    document = source.rstrip(b"\r\n") if isinstance(source, bytes) else source
+    return _raised(fitting(Criterion.from_json(document), schema))
+
+
+def fitting(
+    criterion: Criterion, schema: Schema | None, text: str | None = None
+) -> Criterion | InvalidCriterion:
+    """The criterion, or the first thing in it that no event of the schema can satisfy."""
+    for one in () if schema is None else findings(criterion.id, criterion.expression, schema, text):
+        place = one.attribute if one.column is None else f"expression, column {one.column + 1}"
+        return InvalidCriterion(one.reason, place, criterion.id)
+    return criterion
+
+
+def _raised(found: Criterion | InvalidCriterion) -> Criterion:
+    if isinstance(found, InvalidCriterion):
+        raise found
+    return found
 
 
 def _tabular(row: Mapping[str, Any]) -> Criterion:

@@ -51,6 +51,7 @@ from remuda.model.conditions import (
 )
 from remuda.model.explanations import describe
 from remuda.model.expressions import Expression, Predicate
+from remuda.model.functions import ABOVE, BELOW, EQUAL
 from remuda.model.operations import (
     Arithmetic,
     BinaryConversion,
@@ -65,6 +66,8 @@ from remuda.model.operations import (
     ToDateTime,
 )
 from remuda.model.quoted import Moment, Quoted
+from remuda.model.terms import Applied, Call, Case, Term, operations_of, root_of
+from remuda.model.terms import Literal as WrittenLiteral
 from remuda.model.values import Number, number, tidy
 
 _LONGEST = 38  # digits of Spark's longest decimal
@@ -105,30 +108,26 @@ def to_sql(expression: Expression) -> str:
 
 def _wording(predicate: Predicate) -> Wording:
     try:
-        path = _path(_attribute(predicate))
+        if _is_comparison(predicate.term) and isinstance(predicate.condition, In):
+            return _comparison(predicate.term, predicate.condition)
+        path = _term(predicate.root)
         match predicate.condition:
             case Exists():
                 return worded(f"{path} IS NOT NULL", f"{path} IS NULL")
             case Missing():
                 return worded(f"{path} IS NULL", f"{path} IS NOT NULL")
-            case NullValue() if len(_attribute(predicate).steps) == 1:
+            case NullValue() if _is_column(predicate.root):
                 return worded(f"{path} IS NULL", f"{path} IS NOT NULL")
             case In(values=()):
                 return worded("FALSE", f"{path} IS NOT NULL")
             case condition:
                 about, given = _subject(path, predicate.operations)
-                wanted, wording = _condition(about, condition)
+                empty = isinstance(predicate.root, Attribute) and predicate.root.empty
+                wanted, wording = _condition(about, condition, empty)
                 _check(given, wanted)
                 return wording
     except _Unsaid as unsaid:
         raise NoSqlEquivalent(describe(predicate), str(unsaid)) from None
-
-
-def _attribute(predicate: Predicate) -> Attribute:
-    root = predicate.root
-    if not isinstance(root, Attribute):
-        raise _Unsaid("functions of terms are not written for Spark yet")
-    return root
 
 
 def _check(given: _Type | None, wanted: _Type) -> None:
@@ -142,7 +141,7 @@ def _check(given: _Type | None, wanted: _Type) -> None:
 # Conditions
 
 
-def _condition(about: str, condition: Condition) -> tuple[_Type, Wording]:
+def _condition(about: str, condition: Condition, empty: bool) -> tuple[_Type, Wording]:
     match condition:
         case In(values):
             return _in(about, _literals(values))
@@ -158,9 +157,8 @@ def _condition(about: str, condition: Condition) -> tuple[_Type, Wording]:
             return _Type.STRING, plainly(f"{TEXTUAL[type(condition)]}({about}, {string(text)})")
         case Related(relation, values):
             literals = ", ".join(text for _, text in _literals(values))
-            return _Type.ARRAY, _related(
-                f"nullif({about}, array())", relation, f"array({literals})"
-            )
+            found = about if empty else f"nullif({about}, array())"
+            return _Type.ARRAY, _related(found, relation, f"array({literals})")
         case NullValue() | Absent():
             raise _Unsaid("Spark does not tell null from what is not there")
         case Network():
@@ -295,7 +293,100 @@ def _check_digits(numbers: Sequence[str]) -> None:
         raise _Unsaid(_TOO_LONG)
 
 
-# Subjects
+# Terms
+
+
+def _is_column(term: Term) -> bool:
+    return isinstance(term, Attribute) and len(term.steps) == 1
+
+
+def _is_comparison(term: Term) -> bool:
+    return isinstance(term, Call) and term.name in ("ordering", "compare")
+
+
+def _comparison(term: Term, condition: In) -> Wording:
+    """The order of two terms as the comparison that asks for it."""
+    sign = _ORDERS.get(frozenset(condition.values))
+    if sign is None or not isinstance(term, Call):
+        raise _Unsaid("Spark has no order of two values as a value")
+    left, right = map(_term, term.arguments)
+    return plainly(f"{left} {sign} {right}")
+
+
+_ORDERS = {
+    frozenset({BELOW}): "<",
+    frozenset({BELOW, EQUAL}): "<=",
+    frozenset({EQUAL}): "=",
+    frozenset({ABOVE, EQUAL}): ">=",
+    frozenset({ABOVE}): ">",
+}
+
+
+def _term(term: Term) -> str:
+    match term:
+        case Attribute():
+            return _path(term)
+        case WrittenLiteral(value):
+            return "NULL" if value is None else _literal(value)[1]
+        case Applied():
+            return _subject(_term(root_of(term)), operations_of(term))[0]
+        case Call(called, arguments):
+            return _call(called, arguments)
+        case Case(branches, otherwise):
+            parts = [f"WHEN {to_sql(asked)} THEN {_term(then)}" for asked, then in branches]
+            return f"CASE {' '.join(parts)} ELSE {_term(otherwise)} END"
+
+
+def _call(called: str, arguments: Sequence[Term]) -> str:
+    """The call as Spark makes it without failing: what it cannot compute is NULL there, too."""
+    if called in _UNSAID:
+        raise _Unsaid(f"Spark fails where {called}() has no result, or has no such function")
+    if called == "add_interval":
+        return _shifted(*arguments)
+    texts = list(map(_term, arguments))
+    if called == "as_moment":
+        return texts[0]
+    if called == "div":
+        return f"({texts[0]} div nullif({texts[1]}, 0))"
+    if called == "negative":
+        return f"try_subtract(0, {texts[0]})"
+    if called == "second_with_fraction":
+        return f"extract(SECOND FROM {texts[0]})"
+    if called in _CASTS:
+        size = f"({', '.join(texts[1:])})" if texts[1:] else ""
+        return f"try_cast({texts[0]} AS {called.upper()}{size})"
+    return f"{_TRIED.get(called, called)}({', '.join(texts)})"
+
+
+def _shifted(moment: Term, *spans: Term) -> str:
+    text = _term(moment)
+    for span, unit in zip(spans, ("MONTH", "DAY", "SECOND"), strict=True):
+        amount = span.value if isinstance(span, WrittenLiteral) else None
+        if type(amount) is not int:
+            raise _Unsaid("Spark's intervals are literals")
+        if amount:
+            spelt = f"{Decimal(amount).scaleb(-6):f}" if unit == "SECOND" else str(amount)
+            text = f"({text} + INTERVAL '{spelt}' {unit})"
+    return text
+
+
+_CASTS = frozenset({
+    "string", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "boolean",
+    "date", "timestamp",
+})  # fmt: skip
+_TRIED = {
+    "add": "try_add",
+    "subtract": "try_subtract",
+    "multiply": "try_multiply",
+    "divide": "try_divide",
+    "mod": "try_mod",
+    "element_at": "try_element_at",
+    "to_date": "try_to_date",
+    "to_timestamp": "try_to_timestamp",
+}
+_UNSAID = frozenset({"compare", "ordering", "make_date"})
+
+# Mustang's operations
 
 
 def _path(attribute: Attribute) -> str:
@@ -342,7 +433,7 @@ def _after(operation: Operation, text: str) -> tuple[_Type, _Type, str]:
             local = text if zone == "UTC" else f"from_utc_timestamp({text}, {string(zone)})"
             return _Type.MOMENT, _Type.NUMBER, f"{_FUNCTIONS[extract]}({local})"
         case Divide() | Substring() | DateTime() | BinaryConversion() | ToDateTime():
-            raise _Unsaid(f"Spark has no equal of the pre-operation {type(operation).__name__}")
+            raise _Unsaid(f"Spark has no equal of {type(operation).__name__}")
 
 
 _SIGNS: dict[Arithmetic | Integral, str] = {

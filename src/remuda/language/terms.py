@@ -18,16 +18,8 @@ from remuda.language.nodes import Refused, arguments, bare, flag, function, made
 from remuda.language.tokens import FIELDS
 from remuda.model.attributes import Attribute, Digits, Element, Every, Step
 from remuda.model.calendars import Extract
-from remuda.model.conditions import (
-    OF_LACK,
-    WHOLE,
-    Condition,
-    In,
-    QuotedRange,
-    Related,
-    Relation,
-)
-from remuda.model.expressions import Expression, Polarity
+from remuda.model.conditions import Condition, In, QuotedRange, Related
+from remuda.model.expressions import Expression, Polarity, tells_empty
 from remuda.model.functions import FUNCTIONS
 from remuda.model.operations import (
     Arithmetic,
@@ -76,11 +68,7 @@ def lightened(term: Term, condition: Condition, polarity: Polarity) -> Term:
     """
     if not isinstance(term, Attribute) or not term.empty:
         return term
-    asks_whole = type(condition) in WHOLE and type(condition) not in OF_LACK
-    overlaps = isinstance(condition, Related) and condition.relation is Relation.OVERLAPS
-    if polarity is Polarity.STRONGLY_EXCLUDED or (asks_whole and not overlaps):
-        return term
-    return replace(term, empty=False)
+    return term if tells_empty(condition, polarity) else replace(term, empty=False)
 
 
 _GIVE_MOMENTS = frozenset({

@@ -65,7 +65,7 @@ def parse(text: str) -> Expression:
         raise TypeError(f"an expression is a string, not {text!r}")
     try:
         checked_text(text, "an expression")
-        found = tokens(text, _FUNCTIONS)
+        found = tokens(text, FUNCTION_NAMES)
         return on_any_stack(lambda: _read(_tree(found, text), False))
     except (ParseError, MemoryError):
         raise
@@ -535,7 +535,7 @@ def _set(
 ) -> Expression:
     if relation is not Relation.OVERLAPS:
         operands = tuple(map(literal, values))
-        return _strong(_attribute(about), made(node, Related, relation, operands), deny)
+        return _strong(_term(about), made(node, Related, relation, operands), deny)
     sides = list(map(_side, values))
     for one in sides:
         if not isinstance(one.term, Literal):
@@ -545,14 +545,7 @@ def _set(
             raise Refused("null is no element to look for here", node)
         return Or()
     condition = made(node, Related, relation, tuple(one.operand for one in sides))
-    return _strong(_attribute(about), condition, deny)
-
-
-def _attribute(node: exp.Expr) -> Term:
-    found = _term(node)
-    if isinstance(found, Literal):
-        raise Refused("an attribute is needed, not a literal", node)
-    return found
+    return _strong(_term(about), condition, deny)
 
 
 def _within(node: exp.Expr, deny: bool) -> Expression:
@@ -611,6 +604,6 @@ _PREDICATE_FUNCTIONS: dict[str, Reader] = {
     "within": _within,
     **{str(relation): partial(_related, relation) for relation in Relation},
 }
-_FUNCTIONS = frozenset(
+FUNCTION_NAMES = frozenset(
     {*_PREDICATE_FUNCTIONS, *TERM_FUNCTIONS, *LITERAL_FUNCTIONS, "array", "semver", "version"}
 )

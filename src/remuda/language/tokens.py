@@ -275,3 +275,19 @@ def _unknown(word: str, functions: Collection[str]) -> str:
     near = difflib.get_close_matches(word.lower(), sorted(functions), n=3, cutoff=0.7)
     hint = f"; near it are {', '.join(near)}" if near else ""
     return f"there is no function {word}{hint}; docs/language.md lists all of them"
+
+
+def place_of_name(text: str, path: str) -> int | None:
+    """Where a dotted path first stands in the text; None where it is spelt in another way."""
+    found = _tokenize(text)
+    i = 0
+    while i < len(found):
+        end, spelt = i + 1, found[i].text
+        while end + 1 < len(found) and found[end].token_type is TokenType.DOT:
+            spelt += f".{found[end + 1].text}"
+            end += 2
+        is_name = found[i].token_type not in (TokenType.STRING, TokenType.NUMBER)
+        if is_name and path in (spelt, f"$['{spelt}']"):
+            return int(found[i].start)
+        i = end
+    return None

@@ -214,8 +214,9 @@ def _term(term: Term) -> str:
             return _dotted(term) if attribute_of_path(term.steps) == term else _path(term)
         case Literal(value):
             return literal(value)
-        case Applied(operation, Attribute() as inner) if inner == inner.path:
-            return _operation(operation, _dotted(inner))
+        case Applied(operation, Attribute() as inner):
+            own = _dotted(inner) if inner == inner.path else _path(inner)
+            return _operation(operation, own)
         case Applied(operation, inner):
             return _operation(operation, _term(inner))
         case Call(called, (left, right)) if called in _OPERATORS:

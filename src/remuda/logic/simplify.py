@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain, combinations
 
 from remuda.logic.absorption import PAIRWISE, absorbed
@@ -12,7 +12,7 @@ from remuda.logic.implication import contradict, exhaust, never_list, plain
 from remuda.logic.merged_predicates import merged
 from remuda.logic.normal import MAX_CLAUSES, Clause, Junction, cnf, dnf, flat, same_test
 from remuda.model.attributes import Attribute
-from remuda.model.expressions import And, Expression, Or, Predicate, fold
+from remuda.model.expressions import And, Expression, Not, Or, Predicate, fold, tells_empty
 from remuda.model.terms import Term
 
 _PASSES = 8  # a part that vanishes may leave an And in an And, to be simplified as one
@@ -24,12 +24,41 @@ def simplify(expression: Expression, *, scalars: Collection[Attribute] = ()) -> 
     Scores and weights are not kept. `scalars` are attributes that are never lists; where an
     event has a list there after all, the answer may be another.
     """
-    simplifier, simple = _Simplifier(frozenset(scalars)), expression
+    simplifier, simple = _Simplifier(frozenset(scalars)), aligned(expression)
     for _ in range(_PASSES):
         simple = fold(flat(simple), simplifier.visit)
         if fold(simple, _alternates):
             break
     return simple
+
+
+def aligned(expression: Expression) -> Expression:
+    """The expression with attributes alike: where some predicates tell an empty list from a missing
+    one, those that do not are as well about the attribute that does, and compare with them.
+    """
+    found: list[Attribute] = fold(expression, _telling)
+    telling = frozenset(found)
+    if not telling:
+        return expression
+
+    def visit(node: Expression, parts: Sequence[Expression]) -> Expression:
+        if isinstance(node, Not):
+            return Not(parts[0])
+        if not isinstance(node, Predicate):
+            return And(*parts) if isinstance(node, And) else Or(*parts)
+        term = node.term
+        if not isinstance(term, Attribute) or tells_empty(node.condition, node.polarity):
+            return node
+        other = replace(term, empty=True)
+        return replace(node, term=other) if other in telling else node
+
+    return fold(expression, visit)
+
+
+def _telling(node: Expression, parts: Sequence[list[Attribute]]) -> list[Attribute]:
+    if isinstance(node, Predicate):
+        return [node.term] if isinstance(node.term, Attribute) and node.term.empty else []
+    return list(chain.from_iterable(parts))
 
 
 def simple_dnf(

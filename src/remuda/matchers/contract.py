@@ -13,6 +13,7 @@ from pkgutil import resolve_name
 from typing import ClassVar, NamedTuple, Protocol, Self, TypedDict, TypeGuard
 
 from remuda.arrays import Floats, Ints, Longs
+from remuda.encoding.columns import Columns
 from remuda.encoding.table import ClauseTable, CnfTable, EventBatch
 from remuda.matchers.kernels.best import Asked, Choice, Owned, Room
 
@@ -56,14 +57,18 @@ class Merits(NamedTuple):
 class ItemBounds(NamedTuple):
     """What each item of the clauses adds to a score at most, where it is met.
 
-    What a row scores is no more than the sum over those of its items that are met, or than `rows`
-    has for it, where it asks for nothing. With `by_attribute`, an item scores by the weight of its
-    own attribute, else perhaps by that of any.
+    A row scores no more than the sum over those of its items that are met, or than `rows` has for
+    it, where it asks for nothing. The weight that an event gives an item's attribute multiplies
+    `items`, and the largest that it gives multiplies `spare`.
     """
 
     items: Floats
+    spare: Floats
     rows: Floats
-    by_attribute: bool
+
+    def of_rows(self, rows: Ints) -> ItemBounds:
+        """The same for some of the rows, in that order."""
+        return self._replace(rows=self.rows[rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +103,14 @@ class Features:
     """It is a DescribingMatcher."""
     changes: bool = False
     """It is a DynamicMatcher."""
+    warms: bool = False
+    """It is a WarmingMatcher."""
+    encodes: bool = False
+    """It is an EncodingMatcher."""
+    at_once: int | None = None
+    """How many events it takes best together, where so many are there; None: as others do."""
+    callers: int | None = None
+    """How many threads it serves best; more would be in each other's way. None: any number."""
 
 
 class Answering(Protocol):
@@ -222,6 +235,22 @@ class DescribingMatcher(Matcher, Protocol):
     def stats(self) -> Description: ...
 
 
+class WarmingMatcher(Matcher, Protocol):
+    """A matcher whose first answer takes long, unless that was done ahead."""
+
+    def warm(self) -> None:
+        """Do what the first question would have to wait for."""
+        ...
+
+
+class EncodingMatcher(Matcher, Protocol):
+    """A matcher that turns columns into events faster than the encoder does, and into the same."""
+
+    def encode(self, columns: Columns) -> EventBatch:
+        """The rows as events."""
+        ...
+
+
 class Literal(NamedTuple):
     """One encoded predicate by itself, as in a Predicates table; spans are (lo, hi) pairs."""
 
@@ -277,9 +306,16 @@ KINDS = {
     "pst-bloom": _kind("pstbloom:PSTBloom"),
     "pst-hash": _kind("psthash:PSTHash"),
     "pscan": _kind("scan:Scan", "pscan:PScan"),
+    "gpu": _kind("gpu:Gpu"),  # needs a device to match, and none to be built
 }
 
 NAMES = KINDS.keys()
+
+
+def check_name(name: str) -> None:
+    """ValueError where no matcher has the name."""
+    if name not in NAMES:
+        raise ValueError(f"there is no matcher {name!r}; there are {', '.join(NAMES)}")
 
 
 def conjunction_matcher(name: str) -> type[Matcher]:
@@ -312,3 +348,13 @@ def counting(matcher: Matcher) -> TypeGuard[CountingMatcher]:
 def describing(matcher: Matcher) -> TypeGuard[DescribingMatcher]:
     """Whether the matcher says what it chose."""
     return matcher.features.describes
+
+
+def warming(matcher: Matcher) -> TypeGuard[WarmingMatcher]:
+    """Whether the matcher can be warmed."""
+    return matcher.features.warms
+
+
+def encoding(matcher: Matcher) -> TypeGuard[EncodingMatcher]:
+    """Whether the matcher encodes columns."""
+    return matcher.features.encodes

@@ -70,6 +70,8 @@ from remuda.matchers.kernels.queue import drain, offer
 from remuda.matchers.kernels.ranking import item_weights, predicate_score, weigh_groups
 from remuda.matchers.kernels.truth import Event, holds, lay_out, no_event, take_away
 
+NONE: Floats = frozen(np.empty(0))
+
 
 class Scoring(NamedTuple):
     """What scores are made of: the predicates of the clauses, with the weights of their items."""
@@ -97,7 +99,6 @@ class Choosing(NamedTuple):
     asked: Asked
     room: Room
     attribute_of_dim: Ints
-    by_attribute: bool
 
 
 class Disjunctions(NamedTuple):
@@ -119,7 +120,6 @@ class KIndex:
     lists: PostingLists
     row_of: Ints
     weights: Floats  # of each item of the table's clauses; empty where all weigh 1
-    by_attribute: bool = True  # what lists add to a score goes by the weights of their attributes
 
     @classmethod
     def build(
@@ -139,11 +139,9 @@ class KIndex:
         ranked = weights is not None or bounds is not None
         lists, origins = place(posted, clauses, row_of, ids, keys.n_keys, origins=ranked)
         weights = item_weights(weights, table)
-        own = weights if bounds is None else bounds.items
-        rest = None if bounds is None else bounds.rows[row_of]
-        parts = partitioned(lists, sizes[row_of], origins, own, rest)
-        by_attribute = bounds is None or bounds.by_attribute
-        return cls(table, keys, parts, frozen(row_of), weights, by_attribute)
+        known = ItemBounds(weights, NONE, NONE) if bounds is None else bounds.of_rows(row_of)
+        parts = partitioned(lists, sizes[row_of], origins, *known)
+        return cls(table, keys, parts, frozen(row_of), weights)
 
     def match(self, events: EventBatch) -> Hits:
         ranked = self._search(events, 0, None)
@@ -157,7 +155,7 @@ class KIndex:
         self, owned: Owned, choice: Choice, asked: Asked, room: Room, attribute_of_dim: Ints
     ) -> Ranked:
         """The best owners of each event's conjunctions."""
-        choosing = Choosing(owned, choice, asked, room, attribute_of_dim, self.by_attribute)
+        choosing = Choosing(owned, choice, asked, room, attribute_of_dim)
         return self._search(EventBatch(asked.starts, asked.spaces), 0, None, choosing)
 
     def _search(
@@ -188,7 +186,6 @@ class CnfKIndex:
     denials: Ints  # how many ∉ predicates each disjunction of the table has
     row_of: Ints
     weights: Floats  # of each item of the table's clauses; empty where all weigh 1
-    by_attribute: bool = True  # as of KIndex
 
     @classmethod
     def build(
@@ -208,15 +205,13 @@ class CnfKIndex:
         lists, origins = place(posted, flat.rows, row_of, ids, keys.n_keys, origins=True)
         lists, origins = once_per_list(lists, origins, sizes[row_of])
         weights = item_weights(weights, table)
-        of_items = weights if bounds is None else bounds.items
-        rest = None if bounds is None else bounds.rows[row_of]
-        parts = partitioned(
-            lists, sizes[row_of], origins, of_items[flat.items] if len(of_items) else of_items, rest
-        )
+        known = ItemBounds(weights, NONE, NONE) if bounds is None else bounds.of_rows(row_of)
+        most, spare = (one[flat.items] if len(one) else one for one in known[:2])
+        parts = partitioned(lists, sizes[row_of], origins, most, spare, known.rows)
         disjunctions = np.full(len(parts.entries), -1, np.int32)
         disjunctions[: len(origins)] = flat.disjunctions[origins]
         own = frozen((disjunctions, n_denials(table), row_of))
-        return cls(cnf, keys, parts, *own, weights, bounds is None or bounds.by_attribute)
+        return cls(cnf, keys, parts, *own, weights)
 
     def match(self, events: EventBatch) -> Hits:
         ranked = self._search(events, 0, None)
@@ -230,7 +225,7 @@ class CnfKIndex:
         self, owned: Owned, choice: Choice, asked: Asked, room: Room, attribute_of_dim: Ints
     ) -> Ranked:
         """The best owners of each event's rows."""
-        choosing = Choosing(owned, choice, asked, room, attribute_of_dim, self.by_attribute)
+        choosing = Choosing(owned, choice, asked, room, attribute_of_dim)
         return self._search(EventBatch(asked.starts, asked.spaces), 0, None, choosing)
 
     def _search(
@@ -326,7 +321,9 @@ def _search(  # noqa: C901, PLR0912, PLR0915 - the loop of both algorithms stand
             current = room_for_lists(n_runs)
         # in a CNF all sizes, however few keys: one key may be in many disjunctions
         for size in range(min(largest_size, n_groups if cnf is None else largest_size), -1, -1):
-            n_lists = get_posting_lists(size, n_keys, met, group_weights, next_runs, lists, current)
+            n_lists = get_posting_lists(
+                size, n_keys, met, group_weights, abs(factor), next_runs, lists, current
+            )
             needed = max(size, 1)  # sizes 0 and 1 are processed alike
             if n_lists < needed:
                 continue
@@ -391,7 +388,7 @@ def _weigh_groups(
     """Note what an event's weights make of each group's bounds, and of those of Z."""
     for group in range(n_groups):
         group_weights[group] = 1.0 if factor < 0 else factor
-        if factor >= 0 and choosing.by_attribute:
+        if factor >= 0:
             dim = choosing.choice.dim_of_space[spaces[begin]]
             weight = choosing.room.attribute_weights[choosing.attribute_of_dim[dim]]
             group_weights[group] = max(weight, 0.0)

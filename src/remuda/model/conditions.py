@@ -481,7 +481,7 @@ TWO_VALUED = OF_LACK | {Exists, Missing}
 _QUOTED = frozenset({Quoted, Moment})
 
 
-def satisfies(condition: Condition, value: Any, now: int) -> bool:
+def satisfies(condition: Condition, value: Any, now: int = 0) -> bool:
     """Whether the value of a term satisfies the condition."""
     if type(value) is list and type(condition) not in WHOLE:
         return any(map(condition.accepts, value))

@@ -15,10 +15,13 @@ from remuda.model.calendars import epoch_milliseconds
 from remuda.model.conditions import (
     OF_LACK,
     TWO_VALUED,
+    WHOLE,
     AnyElement,
     Condition,
     EveryElement,
     In,
+    Related,
+    Relation,
     satisfies,
 )
 from remuda.model.operations import Operation
@@ -268,6 +271,14 @@ class Predicate(Expression):
             if not condition.keys.issuperset(keys(value)):
                 raise InvalidCriterion(f"{value!r} has a weight but is none of the values")
         object.__setattr__(self, "value_weights", weights)
+
+
+def tells_empty(condition: Condition, polarity: Polarity) -> bool:
+    """Whether an empty list that is present may decide otherwise than one that is missing."""
+    if polarity is Polarity.STRONGLY_EXCLUDED:
+        return True
+    overlaps = isinstance(condition, Related) and condition.relation is Relation.OVERLAPS
+    return type(condition) in WHOLE - OF_LACK and not overlaps
 
 
 _COMPLEMENTS: dict[Polarity, Callable[[Predicate], Expression]] = {

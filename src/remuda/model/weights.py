@@ -75,7 +75,7 @@ def product(
     raws: Sequence[Any] = raw
     alike = isinstance(value, list) and len(value) == len(raws)
     pairs = zip(raws, value, strict=True) if alike else ()
-    alone = [(one, seen) for one, seen in pairs if satisfies(condition, seen, 0)]
+    alone = [(one, seen) for one, seen in pairs if satisfies(condition, seen)]
     if alone:
         return max(points(seen) * weight.get(key(one), 1.0) for one, seen in alone)
     whole = points(value)

@@ -18,6 +18,7 @@ from remuda.index.question import Now
 from remuda.language.criterion import Criterion
 from remuda.logic.implication import contradict, plain
 from remuda.logic.normal import Clause, dnf, dnf_size, flat, same_test
+from remuda.logic.simplify import aligned
 from remuda.model.attributes import Attribute, Known, Lack
 from remuda.model.expressions import And, Expression, Or, Predicate, clock, fold
 from remuda.model.terms import facts_of
@@ -118,7 +119,7 @@ def witnesses(
 
 def clauses_of(expression: Expression, rng: Random, limit: int = _CLAUSES) -> list[Clause]:
     """The alternatives of the expression, without those known never to hold; or a sample."""
-    flattened = flat(expression)
+    flattened = flat(aligned(expression))
     if dnf_size(flattened) <= _CLAUSES:
         found = [clause for clause in dnf(flattened) if possible(clause)]
         return found if len(found) <= limit else rng.sample(found, limit)

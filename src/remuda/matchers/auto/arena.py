@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from remuda.arrays import Floats, Ints, Longs, Ragged, starts_of
 from remuda.encoding.table import ClauseTable
 from remuda.jit import bare, inlined, kernel
-from remuda.matchers.auto.keys import Remainder
 from remuda.matchers.auto.layout import (
     CHUNK_KIND,
     CHUNK_LEVEL,
@@ -63,12 +62,15 @@ from remuda.matchers.auto.slices import (
 )
 from remuda.matchers.auto.words import Bytes, Material, PredicateWords
 from remuda.matchers.kernels.bits import prefetch
+from remuda.matchers.kernels.keys import Remainder
+from remuda.matchers.kernels.search import put as put_in_order
 
 _PART_WORDS = 1 << 25
 MOST_RECORDS = 1024
 _FARTHEST = 65_000  # a record's place in its chunk has 16 bits
 _SELECTIVE = 3  # such a predicate accepts at most one in so many spaces
 _ASKED = 64  # clauses whose predicates are read ahead together
+_FEW = 32  # clauses that are sorted one by one
 _MOST_PREDICATES = 16_000  # a record's numbers of words have 16 bits
 
 U32 = NDArray[np.uint32]
@@ -137,18 +139,24 @@ def traits_of(table: ClauseTable, layout: Bytes, present: Floats) -> U64:
 
 def places_of(table: ClauseTable, directory: U64, layout: Bytes) -> U64:
     """The two words of each space; a missing one stands for its dimension's presence."""
-    dims = table.dim_of_space()
-    cells = np.arange(table.n_spaces) - table.space_starts[dims]
-    n_positions = layout.n_positions
-    positions = np.where(cells == 0, 0, (cells - 1) % n_positions + 1)
-    paged = layout.n_pages[dims] > 0
-    positions[paged] = np.minimum(cells[paged], n_positions)  # the last one is "on another page"
     places = np.zeros((table.n_spaces + 1, 2), np.uint64)
     places[:, 0] = directory
-    places[:-1, 1] = (
-        packed(dims, PLACE_DIM) | packed(positions, PLACE_POSITION) | packed(cells, PLACE_CELL)
-    )
+    _write_places(places, table.space_starts, layout)
     return places.ravel()
+
+
+@kernel
+def _write_places(places: U64, space_starts: Ints, layout: Bytes) -> None:
+    n_positions = 63 - layout.dim_bits
+    for dim in range(len(space_starts) - 1):
+        first, paged = space_starts[dim], layout.n_pages[dim] > 0
+        own, position = put(dim, PLACE_DIM), 0
+        for cell in range(space_starts[dim + 1] - first):
+            places[first + cell, 1] = own | put(position, PLACE_POSITION) | put(cell, PLACE_CELL)
+            if position < n_positions:
+                position += 1
+            elif not paged:  # else the last one is "on another page"
+                position = 1
 
 
 @kernel
@@ -231,10 +239,18 @@ def _write_clusters(
 
 @kernel
 def best_first(entries: Ints, standing: Standing) -> None:
-    """Sort clauses by where they stand."""
-    places = np.sort(standing.places[entries])
-    for j in range(len(entries)):
-        entries[j] = standing.clauses[places[j]]
+    """Sort clauses by where they stand; most are few, or sorted already."""
+    if len(entries) <= _FEW:
+        for j in range(1, len(entries)):
+            put_in_order(entries[j], entries, 0, j, standing.places)
+        return
+    n = 1
+    while n < len(entries) and standing.places[entries[n - 1]] < standing.places[entries[n]]:
+        n += 1
+    if n < len(entries):
+        places = np.sort(standing.places[entries])
+        for j in range(len(entries)):
+            entries[j] = standing.clauses[places[j]]
 
 
 @inlined

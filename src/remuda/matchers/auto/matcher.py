@@ -13,14 +13,13 @@ import numpy as np
 from remuda.arrays import Ints, Longs, frozen
 from remuda.encoding.checks import check
 from remuda.encoding.table import ClauseTable, EventBatch
-from remuda.matchers.auto import keys
 from remuda.matchers.auto.answer import Answer
 from remuda.matchers.auto.arena import lay_out, traits_of
 from remuda.matchers.auto.batch import MOST_EVENTS, entries_met, find_each, find_together
 from remuda.matchers.auto.blocks import counts, tally, weigh
 from remuda.matchers.auto.checks import check_arena, check_denials
 from remuda.matchers.auto.denials import Denials, denials, find_undenied, find_undenied_many
-from remuda.matchers.auto.layout import PLAIN, RECORDS, SLICES, U64, Built
+from remuda.matchers.auto.layout import PLAIN, RECORDS, SLICES, TRAIT_BIT, U64, Built
 from remuda.matchers.auto.levels import Levels, standing_of, with_denials
 from remuda.matchers.auto.listed_events import find_listed, find_listed_many
 from remuda.matchers.auto.ranked import find_best
@@ -28,6 +27,7 @@ from remuda.matchers.auto.scratch import Scratch, together_until
 from remuda.matchers.auto.single import LISTED, find_alone
 from remuda.matchers.auto.words import bytes_of, words_of
 from remuda.matchers.contract import Description, Features, Hits, Merits, Ranked
+from remuda.matchers.kernels import keys
 from remuda.matchers.kernels.best import Asked, Choice, Owned, Room
 
 _FEW_CLAUSES = 256  # they fit in a few chunks that every event reads, without keys
@@ -85,7 +85,8 @@ class Auto:
         traits = traits_of(table, words.bytes, often.present)
         clusters = keys.clusters(table, chosen)
         standing, levels = standing_of(table.n_clauses, merits)
-        rest = keys.remainder(table, chosen, often, traits)
+        bits = (traits & TRAIT_BIT.mask).astype(np.uint8)
+        rest = keys.remainder(table, chosen, often, bits)
         arena = lay_out(table, clusters, rest, words, standing)
         keyless = standing.denied(np.flatnonzero(chosen.chosen == keys.NO_KEY).astype(np.int32))
         undenied = denials(table, keyless)

@@ -190,9 +190,9 @@ def _write_masks(
             continue
         positions, n_accepted = np.uint64(0), 0
         for i in range(predicates.span_starts[p], predicates.span_starts[p + 1]):
-            n_accepted += span_hi[i] - span_lo[i]
-            for cell in range(span_lo[i] - low, min(span_hi[i], span_lo[i] + n_positions) - low):
-                positions |= TWO << np.uint64(cell % n_positions)
+            n_cells = span_hi[i] - span_lo[i]
+            n_accepted += n_cells
+            positions |= _around((span_lo[i] - low) % n_positions, n_cells, n_positions)
         worth = True
         if high - low > n_positions and 0 < n_accepted < high - low:
             form, refuses, n_spans, n_cells = _shape(p, predicates, low, high)
@@ -205,6 +205,15 @@ def _write_masks(
             masks[w] = positions << shift | np.uint64(dim)
             w += 1
         starts[p + 1] = w
+
+
+@bare
+def _around(first: int, n: int, n_positions: int) -> np.uint64:
+    """A run of n positions in the ring of all, behind the position of a missing value."""
+    ones = (ONE << np.uint64(min(n, n_positions))) - ONE
+    whole = (ONE << np.uint64(n_positions)) - ONE
+    ring = (ones << np.uint64(first) & whole) | ones >> np.uint64(n_positions - first)
+    return ring << ONE
 
 
 @kernel

@@ -15,8 +15,8 @@ from typing import Any
 from remuda.errors import InvalidCriterion
 from remuda.model.functions.arguments import EXACT, integer, number, text
 from remuda.model.functions.function import Function, table
+from remuda.model.values import is_text, tidy
 from remuda.model.values import number as exact
-from remuda.model.values import tidy
 
 _MASK = 0xFFFFFFFF
 _LARGEST = 0xFFFFFFFFFFFFFFF  # of the 15 hexadecimal digits that LaunchDarkly looks at
@@ -24,14 +24,20 @@ _LARGEST = 0xFFFFFFFFFFFFFFF  # of the 15 hexadecimal digits that LaunchDarkly l
 
 def _unleash(value: Any, group: Any, n: Any, seed: Any) -> int | None:
     """From 1 to n."""
-    if not isinstance(value, str):
+    texts, numbers = (value, group), (n, seed)
+    if not all(isinstance(one, str) and is_text(one) for one in texts):
         return None
-    return murmur3(f"{group}:{value}".encode(), seed) % int(n) + 1
+    if not all(type(one) is int and 0 <= one < 2**31 for one in numbers) or n == 0:
+        return None
+    return murmur3(f"{group}:{value}".encode(), seed) % n + 1
 
 
 def _launchdarkly(value: Any, prefix: Any) -> float:
     """From 0 to 1; what has no bucket is in the first."""
-    if isinstance(value, bool) or not isinstance(value, str | int):
+    whole = type(value) is int and abs(value) < 2**63
+    if not isinstance(prefix, str) or not (whole or isinstance(value, str)):
+        return 0.0
+    if not is_text(prefix) or (isinstance(value, str) and not is_text(value)):
         return 0.0
     digest = hashlib.sha1(f"{prefix}.{value}".encode(), usedforsecurity=False).hexdigest()
     return int(digest[:15], 16) / _LARGEST

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import datetime
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any
 
 from remuda.model.functions.function import Function, table
@@ -13,11 +13,12 @@ from remuda.model.values import number
 
 _VERSION_BREAK = re.compile(r"[-.]")
 _NOT_OF_VERSION = re.compile(r"(^v|\+.*$)")
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?")
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d{1,3})?", re.ASCII)
 _INSTANT = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,18}))?([Zz]|[-+]\d\d:\d\d)", re.ASCII
 )
 _WHOLE = re.compile(r"[-+]?[0-9]{1,10}")
+_LARGE = 2**63
 _DIGITS = re.compile(r"[0-9]+")
 
 
@@ -40,19 +41,12 @@ def _json_type(value: Any) -> str | None:
 
 def _growthbook_number(value: Any) -> Any:
     """The number that a value is in a comparison with a number."""
-    if isinstance(value, bool):
-        return int(value)
-    if isinstance(value, str):
-        try:
-            return Decimal(value.strip())
-        except InvalidOperation:
-            return None
-    return number(value)
+    return int(value) if isinstance(value, bool) else number_in(value)
 
 
 def growthbook_version(value: Any) -> str:
     """The padded text that GrowthBook compares in the place of a version."""
-    text = value if isinstance(value, str) else str(value) if _is_number(value) else ""
+    text = _scalar_text(value) if isinstance(value, str) or _is_number(value) else ""
     parts = _VERSION_BREAK.split(_NOT_OF_VERSION.sub("", text or "0"))
     if len(parts) == 3:  # a release comes after what leads to it
         parts.append("~")
@@ -70,6 +64,8 @@ def _scalar_text(value: Any) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     exact = number(value)
+    if isinstance(exact, int):
+        return str(Decimal(exact))  # Python writes no integers of more than 4,300 digits
     return None if exact is None else str(exact)
 
 
@@ -77,13 +73,14 @@ def number_in(value: Any) -> Any:
     """The number that a text is, or that the value is."""
     if isinstance(value, str):
         return Decimal(value.strip()) if _NUMBER.fullmatch(value.strip()) else None
-    return number(value)
+    exact = number(value)
+    return exact if not isinstance(exact, int) or abs(exact) < _LARGE else Decimal(exact)
 
 
 def instant_in(value: Any) -> Any:
     """Milliseconds since 1970: a number of them, or a date and time as RFC 3339 writes it."""
     if not isinstance(value, str):
-        return number(value)
+        return number_in(value)
     match = _INSTANT.fullmatch(value)
     if match is None:
         return None
@@ -96,7 +93,7 @@ def instant_in(value: Any) -> Any:
 
 
 def _instant_or_now(now: int, value: Any) -> Any:
-    return now if value is None else instant_in(value)
+    return instant_in(now if value is None else value)
 
 
 def cesql_boolean(value: Any) -> bool | None:
@@ -117,7 +114,8 @@ def cesql_integer(value: Any) -> int | None:
 def cesql_string(value: Any) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return value if isinstance(value, str) else str(value) if isinstance(value, int) else None
+    whole = isinstance(value, int) and abs(value) < _LARGE
+    return value if isinstance(value, str) else str(value) if whole else None
 
 
 def _cesql_equal(first: Any, second: Any) -> bool | None:
@@ -134,11 +132,11 @@ def _cesql_trim(text: Any) -> str | None:
 
 
 def _cesql_left(text: Any, n: Any) -> str | None:
-    return text[:n] if _is_part(text, n) else None
+    return str(text[:n]) if _is_part(text, n) else None
 
 
 def _cesql_right(text: Any, n: Any) -> str | None:
-    return text[max(len(text) - n, 0) :] if _is_part(text, n) else None
+    return str(text[max(len(text) - n, 0) :]) if _is_part(text, n) else None
 
 
 def _is_part(text: Any, n: Any) -> bool:
@@ -155,7 +153,7 @@ def _cesql_substring(text: Any, position: Any, n: Any = None) -> str | None:
     if position == 0:
         return ""
     start = position - 1 if position > 0 else len(text) + position
-    return text[start : None if n is None else start + n]
+    return str(text[start : None if n is None else start + n])
 
 
 FUNCTIONS = table(

@@ -1,0 +1,180 @@
+"""A standalone cluster: a master and two workers that share nothing but a store at a URI."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import remuda as rm
+from remuda.errors import RemudaError
+from remuda.index.stores import SEGMENTS, store_of
+from remuda.language.criterion import Criterion
+from remuda.language.text import parse
+from remuda.spark import workers
+from remuda.spark.starting import ensure_java
+
+CHILD = Path(__file__).with_name("cluster_child.py")
+
+
+class Cluster(NamedTuple):
+    master: str
+    workers: list[subprocess.Popen[bytes]]
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as one:
+        return one.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    """Processes with working directories, homes and caches of their own."""
+    import pyspark
+
+    ensure_java()
+    launcher = Path(pyspark.__file__).parent / "bin" / "spark-class"
+    port, started = free_port(), []
+
+    def start(name: str, *words: str) -> None:
+        home = tmp_path / name
+        home.mkdir()
+        env = {
+            **{key: value for key, value in os.environ.items() if "AWS" not in key},
+            "HOME": str(home),
+            "REMUDA_CACHE": str(home / "cache"),
+            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_DAEMON_MEMORY": "256m",
+        }
+        env.pop("PYTHONPATH", None)
+        with (home / "log").open("wb") as log:
+            started.append(
+                subprocess.Popen([launcher, *words], cwd=home, env=env, stdout=log, stderr=log)
+            )
+
+    deploy, at = "org.apache.spark.deploy", ["--host", "127.0.0.1", "--webui-port", "0"]
+    try:
+        start("master", f"{deploy}.master.Master", *at, "--port", str(port))
+        while not listens(port):
+            assert started[0].poll() is None
+            time.sleep(0.2)
+        url = f"spark://127.0.0.1:{port}"
+        for i in range(2):
+            size = "--cores", "1", "--memory", "1g"
+            work = "--work-dir", str(tmp_path / f"worker{i}" / "work")
+            start(f"worker{i}", f"{deploy}.worker.Worker", *at, *size, *work, url)
+        yield Cluster(url, started[1:])
+    finally:
+        for one in started:
+            one.terminate()
+        for one in started:
+            one.wait(30)
+
+
+def driver(tmp_path: Path, *words: str) -> subprocess.Popen[str]:
+    home = tmp_path / "driver"
+    home.mkdir()
+    env = {**os.environ, "REMUDA_CACHE": str(home / "cache")}
+    command = [sys.executable, *words]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, cwd=home, env=env, stdout=pipe, stderr=pipe, text=True)
+
+
+def kill_executor(worker: subprocess.Popen[bytes]) -> None:
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            if int(status.read_text().rpartition(")")[2].split()[1]) == worker.pid:
+                os.kill(int(status.parent.name), signal.SIGKILL)
+
+
+@pytest.mark.outside
+@pytest.mark.parametrize("kills", [False, True], ids=["undisturbed", "an executor is killed"])
+def test_everything_with_nothing_shared_but_a_bucket(
+    cluster: Cluster, bucket: str, tmp_path: Path, kills: bool
+) -> None:
+    out = tmp_path / "answers.json"
+    words = str(CHILD), cluster.master, bucket, str(tmp_path / "checkpoint"), str(out)
+    running = driver(tmp_path, *words)
+    store = store_of(f"{bucket}/ads")
+    while kills and running.poll() is None:
+        if store.names(SEGMENTS):
+            kill_executor(cluster.workers[0])
+            break
+        time.sleep(0.05)
+    stderr = running.communicate()[1]
+    assert running.returncode == 0, stderr[-3000:]
+    told = json.loads(out.read_text())
+    assert told["built"] == ["v000001", 200, "v000002", 1, 199]
+    index = rm.Index.build(
+        Criterion(f"r{i}", parse(f"a >= {i % 50}")) for i in range(200) if i != 7
+    )
+    counts = index.count_many([{"a": a} for a in range(60)])
+    assert told["counted"] == {str(a): n for a, n in enumerate(counts.tolist())}
+    assert told["best"] == [[one.id for one in index.top({"a": a}, 2)] for a in range(5)]
+    reached = index.reach([{"a": i % 60} for i in range(300)])
+    assert told["reached"] == dict(zip(index.ids(), reached.tolist(), strict=True))
+    assert [rows for rows, _ in told["batches"]] == [50, 50, 50]
+    asked = ([{"a": i % 60} for i in range(first, first + 50)] for first in (0, 50, 100))
+    assert [n for _, n in told["batches"]] == [int(index.count_many(one).sum()) for one in asked]
+    assert told["problems"] == []
+    homes = {str(tmp_path / name / "cache") for name in ("driver", "worker0", "worker1")}
+    assert set(told["caches"]) == homes
+    written = {one.name for one in tmp_path.iterdir()}
+    assert written == {"master", "worker0", "worker1", "driver", "checkpoint", "answers.json"}
+
+
+def own(**facts: str) -> dict[str, str]:
+    return {**workers.here(None), "index": "v000001", "bytes": "100", **facts}
+
+
+WRONG = {
+    "no remuda": ({"error": "ModuleNotFoundError: no"}, "cannot load remuda"),
+    "another remuda": ({"remuda": "0.0.1"}, "it has remuda 0.0.1, the driver"),
+    "no place for kernels": ({"kernels": ""}, "NUMBA_CACHE_DIR"),
+    "no index": ({"index": ""}, "does not see /ads as the driver does .nothing is there"),
+    "another version": ({"index": "v000002"}, "does not see"),
+    "too little memory": ({"memory": "10"}, "takes 100 bytes and 10 of memory"),
+    "nothing": ({}, None),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_an_executor_lacks_is_said_with_what_to_do(case: str) -> None:
+    facts, said = WRONG[case]
+    problems = list(workers._problems(own(**facts), own(), "/ads"))
+    if said is None:
+        assert problems == []
+    else:
+        assert len(problems) == 1
+        assert re.search(said, problems[0])
+
+
+def test_a_healthy_machine(spark, tmp_path: Path) -> None:
+    rm.Index.build([Criterion("a", parse("b = 1"))]).save(tmp_path)
+    driver, *executors = workers.doctor(spark, tmp_path)
+    assert executors
+    assert [one.problems for one in (driver, *executors)] == [()] * (1 + len(executors))
+    assert driver.facts["index"] == executors[0].facts["index"] == "v000001"
+    workers.check_workers(spark, tmp_path)
+
+
+def test_a_directory_that_is_not_there(spark, tmp_path: Path) -> None:
+    with pytest.raises(RemudaError, match=r"driver on .*: there is no directory"):
+        workers.check_workers(spark, tmp_path / "nowhere")

@@ -1,0 +1,80 @@
+"""Builds on Spark at a URI: whoever dies or comes second, the published version is complete."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import remuda as rm
+from remuda.errors import StorageError
+from remuda.index import storage
+from remuda.index.stores import SEGMENTS, store_of
+from remuda.language.criterion import Criterion
+from remuda.language.text import parse
+from remuda.spark import building, match, read_criteria
+from remuda.spark.building import build_index
+
+pytestmark = pytest.mark.outside
+CHILD = Path(__file__).with_name("building_child.py")
+
+
+@pytest.fixture(autouse=True)
+def _cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REMUDA_CACHE", str(tmp_path / "cache"))
+
+
+def killed_builder(uri: str, first: int, seconds: float) -> int:
+    """Let a builder build for some time, kill it; the round that it was at."""
+    command = [sys.executable, str(CHILD), uri, str(first)]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    assert child.stdout is not None
+    line = child.stdout.readline()
+    time.sleep(seconds)
+    os.killpg(child.pid, signal.SIGKILL)
+    rest = child.communicate()[0]
+    return int([line, *rest.splitlines()][-1])
+
+
+def test_a_driver_that_is_killed_leaves_a_whole_version(bucket: str) -> None:
+    uri, number = f"{bucket}/ads", 1
+    rm.Index.build(Criterion(str(i), parse("a >= 0")) for i in range(60)).save(uri)
+    rng = random.Random(1)
+    for _ in range(2):
+        number = killed_builder(uri, number, 1.0 + 4.0 * rng.random()) + 1
+        index = rm.load(uri)
+        held = {i for i in range(number + 1) if index.match({"a": i})}
+        least = min(held)
+        assert len(index) == len(index.match({"a": least})) == 60
+        assert least < number
+    storage.swept(uri, 0.0)
+    entries = storage.read_version(uri).segments
+    assert {one["segment"] for one in entries} <= set(store_of(uri).names(SEGMENTS))
+
+
+def test_of_two_builders_on_spark_one_is_told(
+    spark, bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    uri = f"{bucket}/ads"
+    rules = spark.createDataFrame([("a", "b = 1")], "id string, expression string")
+    build_index(read_criteria(spark, rules), uri)
+    run = building._run
+
+    def meanwhile(*arguments):
+        reports = run(*arguments)
+        rm.Index.build([Criterion("a", parse("b = 2")), Criterion("c", parse("b = 2"))]).save(uri)
+        return reports
+
+    changed = rules.selectExpr("id", "'b = 3' AS expression")
+    with monkeypatch.context() as patch:
+        patch.setattr(building, "_run", meanwhile)
+        with pytest.raises(StorageError, match="another builder has published it meanwhile"):
+            build_index(read_criteria(spark, changed), uri)
+    rows = match(spark.createDataFrame([(2,), (3,)], "b int"), uri).collect()
+    assert [sorted(row["matches"]) for row in rows] == [["a", "c"], []]
