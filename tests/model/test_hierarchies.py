@@ -12,6 +12,8 @@ import pytest
 import remuda as rm
 from remuda.errors import InvalidCriterion, NoMustangEquivalent, NoSqlEquivalent, ParseError
 from remuda.model.conditions import Under
+from remuda.proof.ratifying import ratify
+from remuda.proof.similarity import similarity
 from strategies import SEED, count
 
 city = rm.attr("city")
@@ -208,6 +210,14 @@ def test_an_engine_keeps_them(tmp_path) -> None:
     with rm.Engine(tmp_path) as again:
         again.add("ads", criterion)
         assert again.search("ads", {"city": "BLR"}) == ["in"]
+
+
+def test_it_is_ratified_and_compared() -> None:
+    criteria = [rm.Criterion(repr(node), city.under("geo", node)) for node in GEO.order]
+    index = rm.Index.build(criteria, hierarchies=TREES)
+    assert ratify(index).ok
+    candidate = rm.Criterion("new", city.under("geo", "KA"))
+    assert similarity(index, candidate, n=1).similar[0].id == "'KA'"
 
 
 def test_regions_are_asked_about_trees() -> None:
