@@ -23,8 +23,8 @@ from remuda.index.state import Part, State
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
 from remuda.matchers.contract import NAMES
-from strategies import NOW, count, events
-from strategies import expressions_of_terms as expressions
+from strategies import NOW, TREES, count, events
+from strategies import expressions_of_trees as expressions
 
 LATER = datetime.fromtimestamp(NOW / 1000, UTC) + timedelta(hours=1)
 IDS = ("a", "b", "é", "\ud7ff", "\uffff", "\U00010000", "日本", *(f"c{i}" for i in range(9)))
@@ -52,7 +52,7 @@ def _part(pairs, matcher: str) -> Part:
 
 
 def _index(part: Part, matcher: str) -> Index:
-    index = Index(matcher=matcher)
+    index = Index(matcher=matcher, hierarchies=TREES)
     index._state = State((part,), next_order=int(part.roster.orders.max(initial=-1)) + 1)
     return index
 
@@ -107,7 +107,7 @@ def test_answers_like_an_index_of_the_same_criteria(criteria, draw, batch) -> No
             parts.append(part.without(gone) if gone else part)
             left += [pair for place, pair in enumerate(share) if place not in gone]
         left.sort(key=lambda pair: pair[0])
-        expected = Index.build([one for _, one in left], matcher=matcher)
+        expected = Index.build([one for _, one in left], matcher=matcher, hierarchies=TREES)
         once = merged(parts, matcher)
         assert once.roster.orders.tolist() == [order for order, _ in left]
         _assert_alike(_index(once, matcher), expected, batch)
