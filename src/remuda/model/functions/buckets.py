@@ -29,7 +29,7 @@ def _unleash(value: Any, group: Any, n: Any, seed: Any) -> int | None:
         return None
     if not all(type(one) is int and 0 <= one < 2**31 for one in numbers) or n == 0:
         return None
-    return murmur3(f"{group}:{value}".encode(), seed) % n + 1
+    return murmur3(f"{group}:{value}".encode(), seed) % int(n) + 1
 
 
 def _launchdarkly(value: Any, prefix: Any) -> float:
