@@ -14,6 +14,7 @@ from remuda.index.storage import read_version
 from remuda.language import json_form
 from remuda.language.criterion import Criterion
 from remuda.language.text import parse
+from remuda.model.hierarchies import Hierarchy
 from remuda.spark.building import build_index, sweep
 from remuda.spark.checking import ratify
 from remuda.spark.criteria import read_criteria
@@ -105,6 +106,18 @@ def test_another_number_of_shards_or_another_matcher_writes_all_anew(spark, tmp_
     assert (built.version, built.shards) == ("v000003", 3)
     assert load(home).matcher == "scan"
     check(home, criteria)
+
+
+def test_another_tree_writes_all_anew(spark, tmp_path):
+    criteria = [Criterion("a", parse("under(x, 't', 'r')")), Criterion("b", parse("x = 'k'"))]
+    trees = [{"t": Hierarchy.of({"k": "r"})}, {"t": Hierarchy.of({"j": "r"})}]
+    found = []
+    for one in (trees[0], trees[0], trees[1]):
+        build_index(table(spark, criteria), tmp_path / "index", shards=1, hierarchies=one)
+        index = load(tmp_path / "index")
+        found.append((index.version, index.match({"x": "k"}), index.match({"x": "j"})))
+    first = "v000001", ["a", "b"], []
+    assert found == [first, first, ("v000002", ["b"], ["a"])]
 
 
 def test_another_layout_writes_all_anew(spark, tmp_path, monkeypatch):

@@ -93,7 +93,6 @@ def top(
     now: datetime | int | None = None,
     shards: Shards = "auto",
     shard_bytes: int = SHARD_BYTES,
-    ids: Ids = "text",
 ) -> DataFrame:
     """Add the n best criteria of each row, best first, each with its id and score.
 
@@ -103,7 +102,7 @@ def top(
     return answered(
         events, index, Question.of(now, tags, n, weights, by, per),
         column=column, version=version, explode=explode, event=event,
-        timed=now is None and events.isStreaming, shards=shards, shard_bytes=shard_bytes, ids=ids,
+        timed=now is None and events.isStreaming, shards=shards, shard_bytes=shard_bytes,
     )  # fmt: skip
 
 
