@@ -14,11 +14,13 @@ from benchmarks import clock
 from remuda.encoding import arrow
 from remuda.encoding.encoder import Encoder
 from remuda.encoding.plan import plan
+from remuda.index.segment import Segment
 from remuda.language.python import attr
 from remuda.model.expressions import Expression
 from remuda.workload.begen import BEGen
 
 _MANY = 100_000
+_FEWER = 20_000
 
 
 def main() -> None:
@@ -33,7 +35,61 @@ def main() -> None:
     sets = [attr("t").superset(*rng.integers(0, 2_000, 3).tolist()) for _ in range(_MANY)]
     lists = [{"t": rng.integers(0, 2_000, 20).tolist()} for _ in range(1_000)]
     _many(table, "sets", sets, lists)
+    _terms(table, rng)
+    _elements(table, rng)
     Console().print(table)
+
+
+def _terms(table: Table, rng: np.random.Generator) -> None:
+    """100,000 criteria over 50 computed terms beside the same over 50 given attributes."""
+    n_terms, n_events = 50, 20_000
+    prices, counts = rng.integers(1, 1_000, (2, n_terms, n_events))
+    bounds = rng.integers(1, 1_000_000, _MANY).tolist()
+    products = [attr(f"p{i}") * attr(f"q{i}") for i in range(n_terms)]
+    given = [attr(f"v{i}") for i in range(n_terms)]
+    rows = {f"p{i}": prices[i] for i in range(n_terms)}
+    rows |= {f"q{i}": counts[i] for i in range(n_terms)}
+    tables = pa.table(rows), pa.table({f"v{i}": prices[i] * counts[i] for i in range(n_terms)})
+    encoders = [
+        Encoder(plan([terms[i % n_terms] > bound for i, bound in enumerate(bounds)])[1])
+        for terms in (products, given)
+    ]
+    found = [arrow.encode(encoder, one, 0) for encoder, one in zip(encoders, tables, strict=True)]
+    if not np.array_equal(found[0].spaces, found[1].spaces):
+        raise AssertionError("computed and given values have different spaces")
+    costs = [
+        clock.best(lambda encoder=encoder, one=one: arrow.encode(encoder, one, 0)) / n_events * 1e6
+        for encoder, one in zip(encoders, tables, strict=True)
+    ]
+    table.add_row(
+        f"{_MANY:,} criteria over {n_terms} products, Arrow",
+        f"{costs[0]:.1f} µs an event, {costs[0] - costs[1]:.1f} more than over given attributes",
+    )
+
+
+def _elements(table: Table, rng: np.random.Generator) -> None:
+    """20,000 conditions on the elements of one list of 10."""
+    skus, least = rng.integers(0, 5_000, _FEWER).tolist(), rng.integers(0, 50, _FEWER).tolist()
+    criteria = [
+        attr("items").any(lambda i, sku=sku, n=n: (i["sku"] == sku) & (i["qty"] > n))
+        for sku, n in zip(skus, least, strict=True)
+    ]
+    drawn = rng.integers(0, 5_000, (2_000, 10)), rng.integers(0, 60, (2_000, 10))
+    events = [
+        {"items": [{"sku": s, "qty": q} for s, q in zip(*one, strict=True)]}
+        for one in zip(drawn[0].tolist(), drawn[1].tolist(), strict=True)
+    ]
+    segment = Segment.build(criteria, matcher="auto")
+
+    def found(event: Any) -> int:
+        return len(segment.match(segment.encoder.encode([event], 0)).rows)
+
+    for event in events[:3]:
+        if found(event) != sum(one.holds(event) for one in criteria):
+            raise AssertionError("conditions on elements are not found as they hold")
+    seconds = clock.best(lambda: [found(event) for event in events])
+    cost = f"{seconds / len(events) * 1e6:.0f} µs an event"
+    table.add_row(f"{_FEWER:,} conditions on the elements of a list of 10", cost)
 
 
 def _plain_events(table: Table) -> None:

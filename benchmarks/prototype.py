@@ -20,6 +20,13 @@ _NE, _LT, _LE, _GT, _GE, _IN, _NIN, _BTW = range(1, 9)  # its operator codes; 0 
 _BATCH = 1024
 
 
+class _SameDimensions(np.random.Generator):
+    """A generator that chooses as that of the seed 1 does: so the shape draws its dimensions."""
+
+    def choice(self, *arguments: Any, **options: Any) -> Any:
+        return np.random.default_rng(1).choice(*arguments, **options)
+
+
 class Timed(NamedTuple):
     """What the prototype takes, and what it finds."""
 
@@ -38,6 +45,13 @@ def there() -> bool:
 def drawn(name: str) -> dict[str, Any]:
     """Its arrays for one of its workloads."""
     return dict(_module("gen").W[name]())
+
+
+def ads(n_clauses: int, n_events: int, seed: int) -> dict[str, Any]:
+    """Its ads shape at another size; its dimensions are the same for every seed."""
+    return dict(
+        _module("gen").ads(n_clauses, n_events, seed=_SameDimensions(np.random.PCG64(seed)))
+    )
 
 
 def _module(name: str) -> Any:

@@ -6,7 +6,20 @@ import sys
 from collections.abc import Sequence
 
 from benchmarks import against as by_turns
-from benchmarks import auto, core, encoding, engine, language, mustang, onedim, ranking, spark
+from benchmarks import (
+    auto,
+    core,
+    encoding,
+    engine,
+    gpu,
+    language,
+    mustang,
+    onedim,
+    others,
+    ranking,
+    shapes,
+    spark,
+)
 from benchmarks.definitions import Experiment, chosen, experiments, generator, small
 from benchmarks.measure import Cost, WrongAnswer, measure, warm_up
 from benchmarks.report import keep, plot, show
@@ -17,10 +30,16 @@ _OTHERS = {
     "language": ("How fast are criteria read, and plain evaluations made?", language.main),
     "mustang": ("How many events a second on Mustang's own benchmark?", mustang.main),
     "onedim": ("The PS-Tree beside the Interval-Tree and the Segment-Tree.", onedim.main),
-    "ranking": ("What do the k-index's upper bounds save?", ranking.main),
+    "ranking": ("What do the best N cost beside all matches?", ranking.main),
     "engine": ("Adds a second, alone and together, durable and not; opening.", engine.main),
+    "shapes": ("What does an event cost as criteria grow wide?", shapes.main),
     "spark": ("Ours beside the ways a user would write it on Spark.", spark.main),
+    "gpu": ("The matcher gpu on a device, beside auto on all cores.", gpu.main),
     "encoding": ("What does it cost to turn events into numbers?", encoding.main),
+}
+_FOLDERS = {
+    "sigma": "Sigma's detection rules on events of Windows; a folder may follow.",
+    "adblock": "EasyList's filters on requests of browsers; a folder may follow.",
 }
 
 
@@ -37,9 +56,14 @@ def main(
             print(f"{experiment.group}/{experiment.name}: {experiment.question}")
         for name, (question, _) in _OTHERS.items():
             print(f"{name}: {question}")
+        for name, question in _FOLDERS.items():
+            print(f"{name}: {question}")
         return 0
     if against is not None:
         return max(by_turns.main(name, against, only) for name in names)
+    if names[0] in _FOLDERS:
+        others.main(*names[:2])
+        return 0
     failed = 0
     for name in names:
         if name in _OTHERS:

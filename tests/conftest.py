@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import uuid
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -10,6 +12,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from strategies import ALL, SOAK
+
+# the matcher gpu runs in Numba's simulator, unless NUMBA_ENABLE_CUDASIM=0 says that there is a
+# device; Numba looks at it once
+os.environ.setdefault("NUMBA_ENABLE_CUDASIM", "1")
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,6 +52,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
             return "spark" if "spark" in nodeid.split("::", 1)[0] else nodeid
 
     return OneWorkerForSpark(config, log)
+
+
+@pytest.fixture(autouse=True)
+def simulated(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Where the matcher gpu is simulated, a thread a thread, they take turns often."""
+    before = sys.getswitchinterval()
+    if "gpu" in request.node.nodeid or "Device" in request.node.nodeid:
+        sys.setswitchinterval(1e-5)
+    yield
+    sys.setswitchinterval(before)
 
 
 @pytest.fixture(scope="session")

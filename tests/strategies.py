@@ -14,15 +14,19 @@ from uuid import UUID
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from hypothesis import reject
 from hypothesis import strategies as st
 
 from remuda.errors import InvalidCriterion
 from remuda.model.attributes import Attribute
 from remuda.model.calendars import Extract
 from remuda.model.conditions import (
+    OF_LACK,
     Absent,
+    AnyElement,
     Comparison,
     Contains,
+    EveryElement,
     Exists,
     In,
     Like,
@@ -30,6 +34,7 @@ from remuda.model.conditions import (
     Network,
     NullValue,
     Prefix,
+    QuotedRange,
     Range,
     Regex,
     Related,
@@ -39,6 +44,7 @@ from remuda.model.conditions import (
     Version,
 )
 from remuda.model.expressions import And, Expression, Not, Or, Polarity, Predicate
+from remuda.model.functions import FUNCTIONS
 from remuda.model.operations import (
     Arithmetic,
     BinaryConversion,
@@ -52,10 +58,13 @@ from remuda.model.operations import (
     ToDateTime,
 )
 from remuda.model.patterns import regex
+from remuda.model.quoted import Moment, Quoted
+from remuda.model.terms import Applied, Call, Case, Literal, Term, applied
 
 SOAK = os.environ.get("REMUDA_SOAK") == "1"
 ALL = os.environ.get("REMUDA_ALL") == "1"  # `./run test all`: what is missing is a failure
 SEED = int(os.environ.get("REMUDA_SEED", "0"))  # of what proofs draw without Hypothesis
+SHARDS = int(os.environ.get("REMUDA_SHARDS", "1"))  # processes that share a proof
 
 
 def count(reduced: int, full: int) -> int:
@@ -156,6 +165,21 @@ events = st.fixed_dictionaries(
 
 attributes = st.sampled_from(PATHS).map(Attribute.parse)
 _operands = st.lists(st.one_of(scalars, st.sampled_from(({"k": 1}, [1]))), max_size=4).map(tuple)
+_QUOTED = (
+    "1",
+    "0",
+    "2.5",
+    "2024-02-29",
+    "1970-01-01 00:00:00",
+    "true",
+    "1970",
+    " 3",
+    "2024-02-29 12",
+)
+_quoted = st.one_of(
+    st.sampled_from(_QUOTED).map(Quoted), st.sampled_from((*_DATES, *_TIMESTAMPS)).map(Moment)
+)
+_quoted_operands = st.lists(st.one_of(_quoted, scalars), max_size=4).map(tuple)
 
 
 @st.composite
@@ -164,6 +188,15 @@ def ranges(draw: st.DrawFn) -> Range:
     kind = draw(st.sampled_from((numbers, _STRINGS, _DATES, _TIMESTAMPS)))
     bound = st.one_of(st.none(), st.sampled_from(kind))
     return Range(draw(bound), draw(bound), draw(st.booleans()), draw(st.booleans()))
+
+
+@st.composite
+def quoted_ranges(draw: st.DrawFn) -> QuotedRange:
+    other = draw(
+        st.one_of(st.none(), _quoted, st.sampled_from((1, "b", _DATES[0], _TIMESTAMPS[0])))
+    )
+    bounds = draw(st.permutations((draw(_quoted), other)))
+    return QuotedRange(*bounds, draw(st.booleans()), draw(st.booleans()))
 
 
 def is_pattern(pattern: str) -> bool:
@@ -192,8 +225,10 @@ _networks = st.sampled_from(
 conditions = st.one_of(
     _operands.map(In),
     _operands.map(In),
+    _quoted_operands.map(In),
     ranges(),
     ranges(),
+    quoted_ranges(),
     st.builds(Regex, _patterns, st.booleans()),
     st.builds(
         Version,
@@ -214,6 +249,7 @@ conditions = st.one_of(
     st.builds(Suffix, _texts),
     st.builds(Contains, _texts),
     st.builds(Related, st.sampled_from(Relation), _operands),
+    _quoted_operands.map(lambda values: Related(Relation.OVERLAPS, values)),
     st.just(Exists()),
     st.just(Missing()),
     st.just(NullValue()),
@@ -236,7 +272,58 @@ _chains = st.one_of(st.just(()), st.just(()), st.lists(operations, max_size=2).m
 weights = st.one_of(st.just(1.0), st.sampled_from((0.0, 0.1, 2.0, 3.5, -1.0)))
 
 predicates = st.builds(
-    Predicate, attributes, conditions, _chains, st.sampled_from(Polarity), weights
+    lambda attribute, condition, chain, polarity, weight: Predicate(
+        applied(attribute, chain), condition, polarity, weight
+    ),
+    attributes,
+    conditions,
+    _chains,
+    st.sampled_from(Polarity),
+    weights,
+)
+
+
+@st.composite
+def _calls(draw: st.DrawFn, arguments: st.SearchStrategy[Term]) -> Term:
+    name = draw(st.sampled_from(sorted(FUNCTIONS)))
+    function = FUNCTIONS[name]
+    most = function.least + 2 if function.most is None else function.most
+    n = draw(st.integers(function.least, most))
+    drawn = tuple(draw(st.lists(arguments, min_size=n, max_size=n)))
+    try:
+        return Call(name, drawn)
+    except InvalidCriterion:  # literals that the function never takes
+        reject()
+
+
+_flagged = st.builds(
+    lambda attribute, walk, empty: Attribute(attribute.steps, walk, empty),
+    attributes,
+    st.booleans(),
+    st.booleans(),
+)
+_literals = st.builds(Literal, st.one_of(st.none(), scalars, st.sampled_from((1, 2, "a"))))
+_leaves = st.one_of(_flagged, attributes, _literals)
+terms = st.recursive(
+    st.one_of(_leaves, _calls(_leaves)),
+    lambda inner: st.one_of(
+        _calls(inner),
+        st.builds(Applied, operations, inner),
+        st.builds(
+            lambda asked, then, otherwise: Case(((asked, then),), otherwise),
+            predicates,
+            inner,
+            inner,
+        ),
+    ),
+    max_leaves=4,
+)
+of_terms = st.builds(
+    Predicate,
+    terms,
+    conditions.filter(lambda one: type(one) not in OF_LACK),
+    st.sampled_from(Polarity),
+    weights,
 )
 
 
@@ -254,3 +341,33 @@ def expressions_over(leaves: st.SearchStrategy[Expression]) -> st.SearchStrategy
 
 
 expressions = expressions_over(predicates)
+
+
+def _asked_of(
+    lists: st.SearchStrategy[Attribute], inner: st.SearchStrategy[Expression], *more: object
+) -> st.SearchStrategy[Predicate]:
+    """Predicates on the elements of lists."""
+    asked = st.one_of(st.builds(AnyElement, inner), st.builds(EveryElement, inner))
+    return st.builds(Predicate, lists, asked, st.sampled_from(Polarity), *more)
+
+
+_of_element = st.builds(
+    Predicate,
+    st.sampled_from(("k", "k", "$", "n")).map(Attribute.parse),
+    conditions,
+    st.sampled_from(Polarity),
+)
+_inner = expressions_over(
+    st.one_of(_of_element, _of_element, _asked_of(st.just(Attribute.parse("k")), _of_element))
+)
+_lists = st.sampled_from(("items", "items", "tags", "a")).map(Attribute.parse)
+_flagged_lists = st.one_of(_lists, _lists.map(lambda one: Attribute(one.steps, empty=True)))
+_of_elements = _asked_of(_flagged_lists, _inner, weights)
+
+
+@st.composite
+def of_any_kind(draw: st.DrawFn) -> Predicate:  # a function, for the sake of its short name
+    return draw(st.one_of(predicates, of_terms, _of_elements))
+
+
+expressions_of_terms = expressions_over(of_any_kind())

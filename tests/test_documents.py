@@ -28,7 +28,9 @@ def test_paths_exist(document: Path) -> None:
     assert not missing
 
 
-@pytest.mark.parametrize("document", ["README.md", "docs/language.md"])
+@pytest.mark.parametrize(
+    "document", ["README.md", "docs/formats.md", "docs/language.md", "docs/regions.md"]
+)
 def test_examples_run_and_say_what_their_comments_say(document: str) -> None:
     scope: dict[str, object] = {}
     n_checked = 0

@@ -39,6 +39,7 @@ def test_the_names_for_spark_are_sorted_and_there() -> None:
 ERRORS = [
     errors.ParseError("unexpected )", "a = )", 4),
     errors.InvalidCriterion("the pattern is refused", "detail.regex", "c1"),
+    errors.InvalidRegion("size(tags) is no plain attribute"),
     errors.DuplicateCriterion("c1"),
     errors.CriterionNotFound("c1"),
     errors.IndexNotFound("i"),
@@ -46,6 +47,7 @@ ERRORS = [
     errors.ExpansionError(10**20, 64),
     errors.NoSqlEquivalent("app version >= 2", "Spark has no version order"),
     errors.NoMustangEquivalent("tags", "Mustang has no tags"),
+    errors.DeviceError("CUDA finds none", "install a driver"),
     errors.StorageError("x/y", "it is damaged"),
     errors.ServiceError(413, "it is too large", "r-1"),
 ]

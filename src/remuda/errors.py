@@ -3,6 +3,7 @@
 RemudaError
 ├── ParseError            the text is not an expression
 ├── InvalidCriterion      a criterion that cannot be understood
+├── InvalidRegion         an expression that is no region of events
 ├── DuplicateCriterion    the id is taken
 ├── CriterionNotFound     no criterion has the id
 ├── IndexNotFound         no index has the name
@@ -10,6 +11,7 @@ RemudaError
 ├── ExpansionError        a normal form would be too large
 ├── NoSqlEquivalent       Spark SQL cannot say it
 ├── NoMustangEquivalent   Mustang's JSON cannot say it
+├── DeviceError           the matcher gpu has no device, or one that is too small
 ├── StorageError          a saved index is damaged, newer than this code, or cannot be written
 └── ServiceError          a service refused a request, or could not be reached
 """
@@ -55,6 +57,17 @@ class InvalidCriterion(RemudaError, ValueError):
         who = f"criterion {self.criterion!r}" if self.criterion is not None else "criterion"
         where = f" at {self.place}" if self.place else ""
         return f"{who}{where}: {self.reason}"
+
+
+class InvalidRegion(RemudaError, ValueError):
+    """An expression that says of no product of attributes what events may be."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"a region is a conjunction of conditions on plain attributes: {self.reason}"
 
 
 class DuplicateCriterion(RemudaError, ValueError):
@@ -133,6 +146,17 @@ class NoMustangEquivalent(RemudaError, ValueError):
 
     def __str__(self) -> str:
         return f"no Mustang equivalent at {self.place}: {self.reason}"
+
+
+class DeviceError(RemudaError, RuntimeError):
+    """The matcher gpu has no device, or one that is too small; `help` says what to do."""
+
+    def __init__(self, reason: str, help: str) -> None:
+        super().__init__(reason, help)
+        self.reason, self.help = reason, help
+
+    def __str__(self) -> str:
+        return f"{self.reason}; {self.help}"
 
 
 class StorageError(RemudaError, OSError):

@@ -95,3 +95,24 @@ def test_errors_are_one_line_without_a_traceback(tmp_path: Path) -> None:
     assert result.stderr.count("\n") == 1
     assert "nowhere.jsonl: No such file" in result.stderr
     assert remuda("chekc").returncode == 2
+
+
+EVENTS = {
+    "visits.parquet": lambda path: pq.write_table(pa.table({"age": [20], "country": ["IN"]}), path),
+    "visits.jsonl": lambda path: path.write_text('{"age": 20}\n{oops\n{"country": "IN"}\n'),
+    "visits.csv": lambda path: path.write_text("age,country\n20,IN\n"),
+}
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_events_tell_what_criteria_get_wrong(name: str, tmp_path: Path) -> None:
+    events, rules = tmp_path / name, tmp_path / "rules.jsonl"
+    EVENTS[name](events)
+    wrong = '{"id": "w", "expression": "age > 18 AND contry = \'IN\'"}'
+    rules.write_text(f"{TEXT}\n{wrong}\n")
+    assert check(str(rules)).exit_code == 0
+    result = check(str(rules), "--events", str(events), "--rejects", str(tmp_path / "bad.jsonl"))
+    assert result.exit_code == 1
+    (reject,) = lines((tmp_path / "bad.jsonl").read_text())
+    assert (reject["id"], reject["place"]) == ("w", "expression, column 14")
+    assert "nearest is 'country'" in reject["reason"]

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from commands import EVENTS, lines, remuda, run, write_lines
 
+import remuda as rm
 from remuda.index.index import Index
 
 
@@ -224,3 +225,22 @@ def test_damage_is_named_on_one_line(saved: Path, tmp_path: Path) -> None:
     assert (result.returncode, result.stderr.count("\n")) == (1, 1)
     assert "v000009" in result.stderr
     assert remuda("statz").returncode == 2
+
+
+def test_what_a_region_makes_possible(saved: Path) -> None:
+    where = "age BETWEEN 18 AND 40 AND platform = 'android'"
+    result = run("possible", saved, where)
+    index = rm.load(saved)
+    certain = index.certain(where).ids(0)
+    assert result.stdout.splitlines() == [
+        f"{name}\t{'every' if name in certain else 'some'}" for name in index.possible(where).ids(0)
+    ]
+    (row,) = lines(run("possible", saved, where, "--json").stdout)
+    assert row == {
+        "where": where,
+        "possible": index.possible(where).ids(0),
+        "certain": certain,
+        "exact": True,
+    }
+    refused = run("possible", saved, "age < 3 OR platform = 'ios'")
+    assert (refused.exit_code, "conjunction" in refused.stderr) == (1, True)

@@ -111,6 +111,29 @@ def test_top_is_ranked_and_weighted(saved: Path, events: Path) -> None:
     assert found[2]["matches"] == [{"id": "always", "score": 0.0}]
 
 
+def test_top_by_priority_of_groups_and_by_weights_of_each_event(tmp_path: Path) -> None:
+    rules = [
+        {"id": "a", "expression": "age > 1", "tags": "by:x", "priority": 1},
+        {"id": "b", "expression": "age > 1 AND age < 9", "tags": "by:x"},
+        {"id": "c", "expression": "age > 1", "tags": "by:y"},
+    ]
+    home = tmp_path / "index"
+    run("build", write_lines(tmp_path / "r.jsonl", rules), "-o", home, "--local")
+    visits = write_lines(tmp_path / "e.jsonl", [{"age": 5, "w": {"age": 3}}, {"age": 5}])
+
+    def best(*how: object) -> list[list[tuple[str, float]]]:
+        found = lines(run("top", home, visits, "--local", *how).stdout)
+        return [[(one["id"], one["score"]) for one in row["matches"]] for row in found]
+
+    assert best("-n", 1) == [[("b", 2.0)]] * 2
+    assert best("-n", 1, "--by", "priority") == [[("a", 1.0)]] * 2
+    assert best("-n", 1, "--per", "by") == [[("b", 2.0), ("c", 1.0)]] * 2
+    assert best("-n", 1, "--weights-column", "w") == [[("b", 6.0)], [("b", 2.0)]]
+    assert run("top", home, visits, "--local", "--by", "age").exit_code == 2
+    both = ("--weights-column", "w", "--weight", "age=3")
+    assert run("top", home, visits, "--local", *both).exit_code == 2
+
+
 def test_many_matches_come_in_portions_and_in_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,6 +64,8 @@ ASKED: dict[str, tuple[str, tuple[Any, ...], dict[str, Any]]] = {
     "search at a millisecond": ("search", ("ads", EVENT), {"now": 0}),
     "scan": ("scan", ("ads", EVENT), {"tags": ["t2"]}),
     "top": ("top", ("ads", EVENT, 2), {"weights": {"age": 7.5}}),
+    "top by values": ("top", ("ads", EVENT, 2), {"weights": {"age": {"5": 2.0}}}),
+    "top by priority": ("top", ("ads", EVENT, 2), {"by": "priority", "per": "by"}),
     "top of none": ("top", ("ads", {}, 2), {}),
     "nearest": ("nearest", ("ads", {"age": 30}, 3), {}),
     "explain": ("explain", ("ads", EVENT, "young"), {}),

@@ -16,7 +16,8 @@ from remuda.encoding import arrow
 from remuda.encoding.encoder import Encoder
 from remuda.encoding.plan import plan
 from remuda.language.python import attr
-from strategies import NOW, count, expressions
+from strategies import NOW, count
+from strategies import expressions_of_terms as expressions
 
 PATHS = ("c", "c.k", "c[0]", "c[-1]", "c[*]", "c[*].k", "c.k[0]", "c.k.k", "c[0].k", "$..k")
 LEAVES = leaves()

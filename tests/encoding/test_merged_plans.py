@@ -44,9 +44,9 @@ expressions = expressions_over(st.one_of(predicates, predicates, weighted()))
 lots = st.lists(st.lists(expressions, max_size=4), min_size=1, max_size=4)
 
 
-def _merged(lots, stay, prefer_cnf=False):
+def _merged(lots, stay, takes_cnf=False):
     """The merged plan of those of the lots that stay, and these, in the order of `stay`."""
-    plans = [plan(lot, prefer_cnf=prefer_cnf) for lot in lots]
+    plans = [plan(lot, takes_cnf=takes_cnf) for lot in lots]
     numbers = [np.full(len(lot), GONE, np.int64) for lot in lots]
     for number, (lot, place) in enumerate(stay):
         numbers[lot][place] = number
@@ -56,10 +56,11 @@ def _merged(lots, stay, prefer_cnf=False):
 def _check(made, kept: list[Expression], batch) -> None:
     plan, vocabulary = made
     check_plan(plan, len(kept), plan.conjunctions.n_spaces)
-    segment = Segment.over(plan, Lazy(lambda: vocabulary), "scan")
+    ranks = np.arange(plan.n_criteria, dtype=np.int32)
+    segment = Segment.over(plan, Lazy(lambda: vocabulary), "scan", ranks)
     encoded = segment.encoder.encode(batch, NOW)
     found = segment.match(encoded)
-    scores = segment.scores(encoded, found, {})
+    scores = segment.scores(encoded, found)
     for i, event in enumerate(batch):
         here = slice(found.starts[i], found.starts[i + 1])
         pairs = sorted(zip(found.rows[here].tolist(), scores[here].tolist(), strict=True))
@@ -80,17 +81,17 @@ def _sizes(made: Plan) -> tuple[int, ...]:
 @pytest.mark.soak
 @settings(max_examples=count(250, 20_000))
 @given(
-    lots=lots, draw=st.data(), prefer_cnf=st.booleans(), batch=st.lists(events, max_size=5),
+    lots=lots, draw=st.data(), takes_cnf=st.booleans(), batch=st.lists(events, max_size=5),
     piece=st.sampled_from((1, 2, 4096)),
 )  # fmt: skip
-def test_what_stays_holds_and_scores_as_before(lots, draw, prefer_cnf, batch, piece) -> None:
+def test_what_stays_holds_and_scores_as_before(lots, draw, takes_cnf, batch, piece) -> None:
     every = [(lot, place) for lot, own in enumerate(lots) for place in range(len(own))]
     stay = draw.draw(st.lists(st.sampled_from(every), unique=True)) if every else []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(uniting, "_PIECE", piece)
-        made, kept = _merged(lots, stay, prefer_cnf)
+        made, kept = _merged(lots, stay, takes_cnf)
         _check(made, kept, batch)
-        fresh = plan(kept, prefer_cnf=prefer_cnf)
+        fresh = plan(kept, takes_cnf=takes_cnf)
         both = zip(_sizes(made[0]), _sizes(fresh[0]), strict=True)
         assert all(own <= other for own, other in both)
         numbers = [np.arange(len(kept)), np.arange(len(kept), 2 * len(kept))]
@@ -125,7 +126,7 @@ def test_what_nobody_asks_for_any_more_goes() -> None:
 ROWS = {
     "the other way round": ("a IN (1, 2) AND a IN (2, 3)", "a IN (2, 3) AND a IN (1, 2)"),
     "another spelling": ("a = 1 AND b = 2", "a BETWEEN 1 AND 1 AND b >= 2 AND b <= 2"),
-    "a missing attribute": ("a IS NULL", "NOT exists(a)"),
+    "a missing attribute": ("missing(a)", "NOT exists(a)"),
     "versions": ("version(a) > '1.0'", "version(a) > '1.0'"),
     "nothing": ("a IN (1) AND false", "false"),
 }

@@ -11,7 +11,8 @@ from remuda.index.segment import Segment
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
 from remuda.model.expressions import And, Or
-from strategies import NOW, count, events, expressions
+from strategies import NOW, count, events
+from strategies import expressions_of_terms as expressions
 
 
 @pytest.mark.soak
@@ -22,7 +23,7 @@ def test_encoded_criteria_hold_exactly_where_they_should(matcher, criteria, batc
     segment = Segment.build(criteria, matcher=matcher)
     encoded = segment.encoder.encode(batch, NOW)
     found = segment.match(encoded)
-    scores = segment.scores(encoded, found, {})
+    scores = segment.scores(encoded, found)
     for i, event in enumerate(batch):
         here = slice(found.starts[i], found.starts[i + 1])
         pairs = sorted(zip(found.rows[here].tolist(), scores[here].tolist(), strict=True))

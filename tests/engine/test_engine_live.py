@@ -14,7 +14,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from remuda.engine.engine import Engine
 from remuda.errors import CriterionNotFound, DuplicateCriterion, IndexExists, IndexNotFound
 from remuda.language.criterion import Criterion
-from strategies import NOW, count, events, expressions
+from strategies import NOW, count, events
+from strategies import expressions_of_terms as expressions
 
 names = st.sampled_from(["one", "two", "three"])
 ids = st.sampled_from([f"c{i}" for i in range(8)])

@@ -25,7 +25,7 @@ from remuda.language.criterion import Criterion
 from remuda.language.python import attr
 from strategies import NOW, count
 from strategies import events as any_event
-from strategies import expressions as any_expression
+from strategies import expressions_of_terms as any_expression
 
 
 @st.composite
@@ -51,6 +51,8 @@ terms = st.sampled_from(
 class LiveIndex(RuleBasedStateMachine):
     """Random changes, then random questions."""
 
+    matcher = "scan"
+
     @initialize(
         start=st.lists(expressions, max_size=4),
         tail=st.sampled_from((1, 2, 3, 9)),
@@ -63,7 +65,7 @@ class LiveIndex(RuleBasedStateMachine):
         self.patched.setattr(merged_parts, "_FANOUT", 3)
         criteria = [Criterion(f"c{i}", one) for i, one in enumerate(start)]
         self.model = {one.id: one for one in criteria}
-        self.index = Index.build(criteria, matcher="scan")
+        self.index = Index.build(criteria, matcher=self.matcher)
         self.directory = TemporaryDirectory()
         self.home = Path(self.directory.name) / "index"
 
@@ -182,8 +184,16 @@ class LiveIndex(RuleBasedStateMachine):
             assert list(self.index.ids()) == list(self.model)
 
 
+class LiveIndexOnDevice(LiveIndex):
+    """The same with the clauses on a device."""
+
+    matcher = "gpu"
+
+
 TestLiveIndex = pytest.mark.soak(LiveIndex.TestCase)
 TestLiveIndex.settings = settings(max_examples=count(40, 3_000), stateful_step_count=25)
+TestLiveIndexOnDevice = pytest.mark.soak(LiveIndexOnDevice.TestCase)
+TestLiveIndexOnDevice.settings = settings(max_examples=count(4, 300), stateful_step_count=15)
 
 
 def test_a_copy_goes_its_own_way() -> None:

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from matchers.tables import affordable
 from remuda.cli.demo_data import draw_day
 from remuda.index import storage
 from remuda.index.index import Index
@@ -22,7 +23,8 @@ from remuda.index.state import Part, State
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
 from remuda.matchers.contract import NAMES
-from strategies import NOW, count, events, expressions
+from strategies import NOW, count, events
+from strategies import expressions_of_terms as expressions
 
 LATER = datetime.fromtimestamp(NOW / 1000, UTC) + timedelta(hours=1)
 IDS = ("a", "b", "é", "\ud7ff", "\uffff", "\U00010000", "日本", *(f"c{i}" for i in range(9)))
@@ -129,7 +131,8 @@ def test_every_matcher_takes_a_merged_plan(matcher, day, tmp_path) -> None:
     parts = [_part(pairs[i::3], matcher) for i in range(3)]
     parts[1] = _loaded(parts[1], matcher, tmp_path)
     index = _index(merged(parts, matcher), matcher)
-    assert _rows(index.match_many(visits)) == rows
+    n = affordable(matcher, len(rows))
+    assert _rows(index.match_many(visits.slice(0, n))) == rows[:n]
     nothing = merged([parts[0].without(range(len(parts[0])))], matcher)
     assert len(nothing) == 0
     assert _index(nothing, matcher).match(visits.slice(0, 1).to_pylist()[0]) == []

@@ -1,56 +1,178 @@
-"""The k-index ranks criteria by its upper bounds, and exactly as their scores do."""
+"""The best are exactly those of sorting all scores, whatever the matcher leaves unlooked at."""
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+import random
+from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from remuda.errors import InvalidCriterion
 from remuda.index.index import Index, load
+from remuda.index.question import Question
 from remuda.index.segment import Segment
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
-from remuda.model.expressions import And, Or
-from strategies import count
+from remuda.matchers.contract import NAMES
+from remuda.model.expressions import And, Expression, Or
+from strategies import NOW, SEED, count
 
-weights = st.sampled_from((0.0, 0.1, 0.2, 0.3, 1.0, 2.5, 1e9))
-predicates = st.builds(
-    lambda name, value, weight: attr(name).eq(value).weight(weight),
-    st.sampled_from("abc"),
-    st.integers(0, 2),
-    weights,
-)
-valued = st.builds(
-    lambda weight: attr("a").isin(0, 1).weight({0: weight}),
-    weights,
-)
-denied = st.builds(lambda value: ~attr("c").eq(value), st.integers(0, 2))
-conjunctions = st.lists(predicates | valued | denied, min_size=1, max_size=3).map(
-    lambda parts: And(*parts)
-)
-alternatives = st.lists(conjunctions | predicates, min_size=1, max_size=3).map(
-    lambda parts: Or(*parts)
-)
-visits = st.fixed_dictionaries({}, optional={name: st.integers(0, 2) for name in "abc"})
+_ATTRIBUTES = "abcdef"
+_WEIGHTS = (0.0, 0.1, 0.2, 0.3, 1.0, 1.0, 1.0, 2.5, 1e9, -0.3, -1.0)
+_EVENTS = 160  # of one index
 
 
-factors = st.sampled_from(({}, {"a": 0}, {"a": 0.7}, {"a": 3, "b": 2}))
+def draw_predicate(rng: random.Random, signed: bool, weighted: bool) -> Expression:
+    one, values = attr(rng.choice(_ATTRIBUTES)), range(4)
+    weights = [weight for weight in _WEIGHTS if signed or weight >= 0] if weighted else [1.0]
+    kind = rng.randrange(9)
+    if kind == 0:
+        return ~one.eq(rng.choice(values))
+    if kind == 1:
+        return one.eq(rng.choice(values)).strong()
+    if kind == 2:
+        return one.missing().weight(rng.choice(weights))
+    if kind == 3:
+        return one.between(*sorted(rng.choices(values, k=2))).weight(rng.choice(weights))
+    chosen = sorted(set(rng.choices(values, k=rng.randint(1, 3))))
+    predicate = one.isin(*chosen)
+    if kind == 4 and weighted:
+        some = rng.sample(chosen, rng.randint(1, len(chosen)))
+        return predicate.weight({value: rng.choice(weights) for value in some})
+    return predicate.weight(rng.choice(weights))
 
 
-@settings(max_examples=count(150, 5_000))
-@given(
-    st.lists(conjunctions | alternatives, max_size=12),
-    visits,
-    st.integers(1, 3),
-    factors,
-)
-def test_the_best_by_bounds_are_the_best_by_score(parts, visit, n, factors) -> None:
-    criteria = [Criterion(f"c{i}", one) for i, one in enumerate(parts)]
-    index = Index.build(criteria, matcher="kindex")
-    scored = [(one.score(visit, weights=factors), one.id) for one in criteria]
-    best = sorted((-score, name) for score, name in scored if score is not None)[:n]
-    assert [(-m.score, m.id) for m in index.top(visit, n, weights=factors)] == best
+def draw_expression(rng: random.Random, signed: bool, weighted: bool, depth: int = 0) -> Expression:
+    kind = rng.randrange(8 if depth < 2 else 2)
+    if kind < 2:
+        return draw_predicate(rng, signed, weighted)
+    parts = [draw_expression(rng, signed, weighted, depth + 1) for _ in range(rng.randint(1, 3))]
+    if kind == 7:
+        return ~And(*parts)
+    return (And if kind < 5 else Or)(*parts)
+
+
+def draw_criterion(rng: random.Random, name: int, signed: bool, weighted: bool) -> Criterion:
+    flat = rng.random() < 0.5
+    expression = (
+        And(*(draw_predicate(rng, signed, weighted) for _ in range(rng.randint(1, 3))))
+        if flat
+        else draw_expression(rng, signed, weighted)
+    )
+    tags = {f"by:{one}" for one in "xyz" if rng.random() < 0.3}
+    tags |= {f"t{i}" for i in range(3) if rng.random() < 0.4}
+    return Criterion(
+        f"c{(name * 7919) % 10_007}",
+        expression,
+        frozenset(tags),
+        enabled=rng.random() < 0.95,
+        priority=rng.choice((0, 0, 1, -2.5)),
+    )
+
+
+def draw_event(rng: random.Random) -> dict[str, Any]:
+    def value() -> Any:
+        if rng.random() < 0.2:
+            return rng.choices(range(5), k=rng.randint(0, 3))
+        return rng.randrange(5)
+
+    return {name: value() for name in _ATTRIBUTES if rng.random() < 0.8}
+
+
+def draw_weights(rng: random.Random) -> dict[str, Any] | None:
+    if rng.random() < 0.4:
+        return None
+    factors = (0.0, 0.1, 0.5, 0.9, 1.0, 3.0) + ((-2.0, -0.5) if rng.random() < 0.3 else ())
+    found: dict[str, Any] = {}
+    for name in rng.sample(_ATTRIBUTES, rng.randint(0, 4)):
+        by_value = {value: rng.choice(factors) for value in range(5) if rng.random() < 0.5}
+        found[name] = by_value if rng.random() < 0.3 else rng.choice(factors)
+    return found
+
+
+def best_by_sorting(
+    criteria: list[Criterion], event: Any, n: int, weights: Any, by: str, per: str | None, tags: Any
+) -> list[tuple[str, float]]:
+    """The answer by the definition alone."""
+    held = []
+    for one in criteria:
+        score = one.score(event, weights=weights, now=NOW)
+        if score is not None and (tags is None or one.tags & set(tags)):
+            held.append((-one.priority if by == "priority" else 0, -score, one.id, one))
+    held.sort(key=lambda entry: entry[:3])
+    if per is None:
+        return [(name, -score) for _, score, name, _ in held[:n]]
+    kept: dict[str, None] = {}
+    groups: dict[str | None, int] = {}
+    for _, _, name, one in held:
+        mine = [tag for tag in one.tags if tag.startswith(f"{per}:")] or [None]
+        for group in mine:
+            groups[group] = groups.get(group, 0) + 1
+            if groups[group] <= n:
+                kept[name] = None
+    return [(name, -score) for _, score, name, _ in held if name in kept]
+
+
+def draw_index(rng: random.Random, matcher: str) -> tuple[Index, list[Criterion]]:
+    """An index that has lived: segments, removals, a tail."""
+    signed, weighted = rng.random() < 0.3, rng.random() < 0.8
+    every = [draw_criterion(rng, i, signed, weighted) for i in range(rng.choice((3, 40, 400)))]
+    first = rng.randint(0, len(every))
+    index = Index.build(every[:first], matcher=matcher)
+    if rng.random() < 0.3 and first < len(every):
+        index.add(every[first:])
+    else:
+        for one in every[first : first + 60]:
+            index.add(one)
+        every = every[: first + 60]
+    if rng.random() < 0.4 and every:
+        gone = rng.sample(every, rng.randint(0, len(every) // 4))
+        index.remove(*(one.id for one in gone))
+        every = [one for one in every if one not in gone]
+    if rng.random() < 0.3:
+        index.merge()
+    return index, every
+
+
+def ask(rng: random.Random, index: Index, criteria: list[Criterion], n_events: int) -> int:
+    """Questions of every kind in batches and one by one, against the definition; how many."""
+    events = [draw_event(rng) for _ in range(n_events)]
+    weights = [draw_weights(rng) for _ in events]
+    shapes: list[dict[str, Any]] = [
+        {},
+        {"tags": ["t0"]},
+        {"by": "priority"},
+        {"per": "by"},
+        {"by": "priority", "per": "by", "tags": ["t1", "t2"]},
+    ]
+    for shape in shapes:
+        n = rng.choice((0, 1, 2, 3, 10, 1000))
+        every = {"by": "score", "per": None, "tags": None} | shape
+        for given in (weights, None):
+            found = index.top_many(events, n, weights=given, now=NOW, **shape)
+            for i, event in enumerate(events):
+                mine = None if given is None else given[i]
+                expected = best_by_sorting(criteria, event, n, mine, **every)
+                assert [tuple(one) for one in found.best(i)] == expected, (shape, event, mine)
+        i = rng.randrange(len(events))
+        alone = index.top(events[i], n, weights=weights[i], now=NOW, **shape)
+        expected = best_by_sorting(criteria, events[i], n, weights[i], **every)
+        assert [tuple(one) for one in alone] == expected
+    return len(shapes) * (2 * len(events) + 1)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("matcher", NAMES)
+def test_drawn_questions(matcher: str) -> None:
+    """More than 20,000 over all matchers, more than a million when it soaks."""
+    n_asked, turn = 0, 0
+    while n_asked < count(2_000, 100_000):
+        rng = random.Random(f"{SEED} {matcher} {turn}")
+        index, criteria = draw_index(rng, matcher)
+        n_asked += ask(rng, index, criteria, _EVENTS // (8 if len(criteria) > 100 else 1))
+        turn += 1
 
 
 @pytest.fixture
@@ -66,23 +188,148 @@ def many() -> list[Criterion]:
     ]
 
 
-def test_few_are_scored_where_weights_tell_them_apart(many, tmp_path, monkeypatch) -> None:
-    built = Index.build(many, matcher="kindex")
+@pytest.mark.parametrize("weights", [None, {"a": 0.5}, {"b": {9000: 0.9}}])
+def test_most_are_never_looked_at_where_weights_tell_them_apart(many, weights, tmp_path) -> None:
+    built = Index.build(many)
     built.save(tmp_path)
-    scored = []
-    plain = Segment.scores
-    monkeypatch.setattr(
-        Segment,
-        "scores",
-        lambda self, events, found, given: (
-            scored.append(len(found.rows)) or plain(self, events, found, given)
-        ),
-    )
     visit = {"a": 1, "b": 9000}
+    scores = sorted(
+        (-one.score(visit, weights=weights), one.id) for one in many if one.holds(visit)
+    )
+    assert len(scores) > 500
     for index in (built, load(tmp_path)):
-        scored.clear()
-        found = index.top(visit, 5)
-        expected = sorted((-one.score(visit), one.id) for one in many if one.holds(visit))
-        assert [(-one.score, one.id) for one in found] == expected[:5]
-        assert len(expected) > 500
-        assert sum(scored) <= 20, "most were never scored"
+        assert [(-one.score, one.id) for one in index.top(visit, 5, weights=weights)] == scores[:5]
+        (part,) = index.parts
+        question = Question.of(NOW, None, 5, weights)
+        events = part.segment.encoder.encode([visit], NOW)
+        looked, left = part.segment.looked_at(events, part.wanted(question))
+        assert left > 2 * looked
+
+
+WEIGHTED_VALUES = {
+    "of an attribute": ({"a": 1}, {"a": 3}, 6.0),
+    "of a value": ({"a": 1}, {"a": {1: 3}}, 6.0),
+    "of another value": ({"a": 1}, {"a": {2: 3}}, 2.0),
+    "of a list, the largest product": ({"a": [1, 2]}, {"a": {1: 3, 2: 0.5}}, 6.0),
+    "of a list, where the heavier value is not the one that counts": (
+        {"a": [1, 2]}, {"a": {1: 0.1, 2: 5}}, 5.0,
+    ),
+    "of a list with a value that does not match": ({"a": [1, 7]}, {"a": {7: 9}}, 2.0),
+    "below zero": ({"a": [1, 2]}, {"a": {1: -1, 2: -5}}, -2.0),
+    "the raw value": ({"a": 1.0}, {"a": {1: 3}}, 6.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("matcher", NAMES)
+@pytest.mark.parametrize("name", WEIGHTED_VALUES)
+def test_weights_of_values(matcher: str, name: str) -> None:
+    event, weights, score = WEIGHTED_VALUES[name]
+    criterion = Criterion("c", attr("a").isin(1, 2).weight({1: 2.0, 2: 1.0}))
+    assert criterion.score(event, weights=weights) == score
+    index = Index.build([criterion, Criterion("other", attr("b").eq(1))], matcher=matcher)
+    assert [one.score for one in index.top(event, 3, weights=weights)] == [score]
+
+
+COLUMNS = {
+    "maps": pa.array([[("a", 3.0)], None, [("a", 0.0)]], pa.map_(pa.string(), pa.float64())),
+    "structs": pa.array(
+        [{"a": 3.0, "b": None}, None, {"a": 0.0, "b": 7.0}],
+        pa.struct([("a", pa.float64()), ("b", pa.float64())]),
+    ),
+    "maps of values": pa.array(
+        [[("a", [("x", 3.0)])], None, [("a", [("x", 0.0)])]],
+        pa.map_(pa.string(), pa.map_(pa.string(), pa.float64())),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", COLUMNS)
+def test_weights_of_each_event_in_a_column(name: str) -> None:
+    index = Index.build([Criterion("c", attr("a").eq("x").weight(2.0))])
+    table = pa.table({"a": ["x", "x", "x"], "w": COLUMNS[name]})
+    found = index.top_many(table, 1, weights="w")
+    assert [found.best(i)[0].score for i in range(3)] == [6.0, 2.0, 0.0]
+    rows = index.top_many(table.to_pylist(maps_as_pydicts="strict"), 1, weights="w")
+    assert [rows.best(i)[0].score for i in range(3)] == [6.0, 2.0, 0.0]
+
+
+REFUSED = {
+    "a number": (3, TypeError, "by attribute"),
+    "text for a number": ({"a": "3"}, InvalidCriterion, "finite number"),
+    "too few": ([{"a": 1.0}], ValueError, "weights for 1 events"),
+    "no column": ("w", ValueError, "no column 'w'"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_weights_that_are_none(name: str) -> None:
+    weights, kind, says = REFUSED[name]
+    index = Index.build([Criterion("c", attr("a").eq(1))])
+    with pytest.raises(kind, match=says):
+        index.top_many(pa.table({"a": [1, 2]}), 1, weights=weights)
+
+
+def test_who_is_best_by_what() -> None:
+    a = attr("a").eq(1)
+    index = Index.build(
+        [
+            Criterion("dear", a.weight(5.0), tags=frozenset({"by:x", "by:y"})),
+            Criterion("first", a.weight(1.0), priority=2, tags=frozenset({"by:x"})),
+            Criterion("last", a.weight(4.0), priority=-1),
+            Criterion("plain", a.weight(3.0)),
+        ]
+    )
+    assert [one.id for one in index.top({"a": 1}, 2)] == ["dear", "last"]
+    assert [one.id for one in index.top({"a": 1}, 2, by="priority")] == ["first", "dear"]
+    assert [one.id for one in index.top({"a": 1}, 1, per="by")] == ["dear", "last"]
+    assert [one.id for one in index.top({"a": 1}, 1, by="priority", per="by")] == [
+        *("first", "dear", "plain"),
+    ]
+    with pytest.raises(ValueError, match="by score or by priority"):
+        index.top({"a": 1}, 1, by="age")  # type: ignore[arg-type]
+
+
+def test_priorities_survive_writing_and_merging(tmp_path) -> None:
+    a = attr("a").eq(1)
+    index = Index.build([Criterion("b", a), Criterion("a", a, priority=0.5)])
+    index.add(Criterion("c", a, priority=7))
+    index.merge()
+    index.save(tmp_path)
+    for one in (index, load(tmp_path)):
+        assert [found.id for found in one.top({"a": 1}, 9, by="priority")] == ["c", "a", "b"]
+    assert index["c"].to_json()["priority"] == 7
+    assert Criterion.from_json(index["a"].document()) == index["a"]
+
+
+BOUNDS = {
+    "a conjunction is its sum": (attr("a").eq(1).weight(2) & attr("b").eq(1).weight(3), 5.0),
+    "a denial scores nothing": (attr("a").eq(1).weight(2) & ~attr("b").eq(1).weight(3), 2.0),
+    "the largest of an Or": (attr("a").eq(1).weight(2) | attr("b").eq(1).weight(3), 3.0),
+    "below zero": (attr("a").eq(1).weight(-2) & attr("b").eq(1).weight(3), 1.0),
+    "the largest value": (attr("a").isin(1, 2).weight({1: 5.0}), 5.0),
+    "its own where a value has none": (attr("a").isin(1, 2).weight({1: 0.5}), 1.0),
+    "not its own where all have one": (attr("a").isin(1, 2).weight({1: 0.5, 2: 0.2}), 0.5),
+    "sums of the largest": (
+        And(Or(attr("a").eq(1).weight(2), attr("b").eq(1)), attr("c").eq(1).weight(0.5)), 2.5,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+def test_bounds(name: str) -> None:
+    expression, most = BOUNDS[name]
+    plan = Segment.build([expression], matcher="scan").plan
+    assert plan.bounds.criteria.tolist() == [most]
+    assert max(plan.bounds.clauses.tolist() + plan.bounds.rows.tolist()) == most
+
+
+def test_nothing_is_kept_where_nothing_has_a_weight() -> None:
+    plain = [attr("a").eq(1), attr("a").eq(1) | ~attr("b").eq(2)]
+    plan = Segment.build(plain, matcher="auto").plan
+    assert sum(bounds.nbytes for bounds in plan.bounds[:3]) == 0
+
+
+def test_a_clause_is_bounded_by_what_is_met_with_it() -> None:
+    either = attr("a").eq(1).weight(2) | attr("b").eq(1).weight(3)
+    plan = Segment.build([either], matcher="auto").plan
+    assert sorted(plan.bounds.clauses.tolist()) == [2, 3]

@@ -14,7 +14,7 @@ from remuda.index.index import Index
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
 from remuda.model.conditions import Regex
-from remuda.model.expressions import Expression
+from remuda.model.expressions import Expression, Predicate
 
 a, b = attr("a"), attr("b")
 GOOD = [
@@ -33,13 +33,13 @@ def boom(*args: object, **kwargs: object) -> object:
     raise RecursionError("boom")
 
 
-def failing(kind: type, name: str, is_bad: Callable[[object], bool]) -> Patch:
-    """Let a method fail for those instances that are bad."""
+def failing(kind: type, name: str, is_bad: Callable[..., bool]) -> Patch:
+    """Let a method fail for those instances and arguments that are bad."""
 
     def patch(monkeypatch: pytest.MonkeyPatch) -> None:
         method = getattr(kind, name)
         monkeypatch.setattr(
-            kind, name, lambda self, *rest: boom() if is_bad(self) else method(self, *rest)
+            kind, name, lambda self, *rest: boom() if is_bad(self, *rest) else method(self, *rest)
         )
 
     return patch
@@ -53,11 +53,17 @@ def failing_pattern(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 KINDS: dict[str, tuple[Expression, Patch]] = {
-    "values": (a == "bad", failing(ValueSpaces, "of", lambda one: "bad" in str(one.cuts))),
-    "versions": (a.version() >= "6.6.6", failing(OrderSpaces, "of", lambda one: True)),
+    "values": (
+        a == "bad",
+        failing(ValueSpaces, "of", lambda one, of: "bad" in str(one.cuts) and of != "bad"),
+    ),
+    "versions": (a.version() >= "6.6.6", failing(OrderSpaces, "of", lambda *_: True)),
     "patterns": (a.matches("bad"), failing_pattern),
-    "sets": (a.superset("bad"), failing(SetIndex, "matching", lambda one: "bad" in one.having)),
-    "pre-operations": (a.length() == 666, failing(type(a.length().operations[0]), "apply", bool)),
+    "sets": (a.superset("bad"), failing(SetIndex, "matching", lambda one, _: "bad" in one.having)),
+    "pre-operations": (
+        a.length() == 666,
+        failing(type(a.length().term.operation), "apply", lambda *_: True),
+    ),
 }
 
 
@@ -102,7 +108,20 @@ def test_a_dimension_that_fails_takes_nothing_else_with_it(
         assert ["'bad'" in message for message in caplog.messages] == [True]
 
 
-def test_a_value_at_fault_satisfies_nothing_and_sets_nothing_aside() -> None:
+def in_segments(criteria: list[Criterion]) -> Index:
+    return Index.build(criteria)
+
+
+def in_the_tail(criteria: list[Criterion]) -> Index:
+    index = Index()
+    index.add(criteria)
+    return index
+
+
+@pytest.mark.parametrize("held", [in_segments, in_the_tail])
+def test_a_value_at_fault_satisfies_nothing_and_sets_nothing_aside(
+    held: Callable[[list[Criterion]], Index],
+) -> None:
     class Odd:
         @property
         def dtype(self) -> object:
@@ -110,26 +129,48 @@ def test_a_value_at_fault_satisfies_nothing_and_sets_nothing_aside() -> None:
 
         tolist = dtype
 
-    index = Index.build([*GOOD, Criterion("value", a == 1), Criterion("other", ~(a == 1))])
-    assert index.match({"a": Odd(), "b": 1})[:2] == FOUND
-    assert index.match({"a": 1, "b": 1}) == [*FOUND, "value"]
+    index = held([*GOOD, Criterion("value", a == 1), Criterion("other", (a == 1) | (b == 1))])
+    assert index.match({"a": Odd(), "b": 1}) == [*FOUND, "other"]
+    assert index.match({"a": 1, "b": 1}) == [*FOUND, "value", "other"]
     assert index.stats()["set_aside"] == {}
 
 
-def test_in_the_tail(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
-    index = Index.build(GOOD[:2])
-    index.add([Criterion("bad", a.matches("bad") | (b == 1)), Criterion("late", b == 1)])
-    accepts = Regex.accepts
+@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize(("expression", "patch"), KINDS.values(), ids=KINDS)
+def test_in_the_tail(
+    expression: Expression,
+    patch: Patch,
+    name: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    if "one value" in name and patch is KINDS["sets"][1]:
+        expression, patch = KINDS["patterns"]  # a scalar is no list
+    index = in_the_tail([*GOOD, Criterion("bad", expression | (b == 1).weight(9))])
+    patch(monkeypatch)
+    truth = Predicate.truth
     monkeypatch.setattr(
-        Regex, "accepts", lambda self, v: boom() if self.pattern == "bad" else accepts(self, v)
+        Predicate, "truth", lambda self, *of: boom() if self == expression else truth(self, *of)
     )
+    assert QUESTIONS[name](index) == FOUND
+    assert list(index.stats()["set_aside"]) == ["bad"]
+    assert ["'bad'" in message for message in caplog.messages] == [True]
+    monkeypatch.undo()  # it is off, be the event one that it could be evaluated for
+    assert QUESTIONS[name](index) == FOUND
+    index.add(Criterion("late", b == 1))  # another tail, in which it is off all the same
     assert index.match(EVENT) == [*FOUND, "late"]
-    assert index.match_many([EVENT]).ids(0) == [*FOUND, "late"]
-    assert {one.id for one in index.top(EVENT, 9)} == {*FOUND, "late"}
-    assert index.count_many([EVENT]).tolist() == [3]
-    assert index.stats()["set_aside"] == {"bad": "RecursionError: boom"}
-    assert [message for message in caplog.messages if "'bad'" in message] == caplog.messages[:1]
+    assert "boom" in index.stats()["set_aside"]["bad"]
     index.remove("bad")
+    assert index.stats()["set_aside"] == {}
+
+
+def test_what_only_plain_evaluation_cannot_do_is_answered_by_a_segment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    index = in_the_tail([*GOOD, Criterion("fine", a.matches("bad") | (b == 1))])
+    monkeypatch.setattr(Regex, "accepts", boom)
+    assert index.match(EVENT) == [*FOUND, "fine"]
+    assert index.match_many([EVENT]).ids(0) == [*FOUND, "fine"]
     assert index.stats()["set_aside"] == {}
 
 

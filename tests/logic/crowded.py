@@ -19,6 +19,7 @@ from remuda.model.conditions import (
 )
 from remuda.model.expressions import And, Expression, Or, Polarity, Predicate
 from remuda.model.operations import Length, Size
+from remuda.model.terms import applied
 from strategies import expressions_over, weights
 
 SCALARS = (Attribute.parse("a"), Attribute.parse("b"))
@@ -51,7 +52,9 @@ _conditions = st.one_of(
 _chains = st.sampled_from(((), (), (), (Size(),), (Length(),)))
 
 predicates = st.builds(
-    Predicate,
+    lambda attribute, condition, chain, polarity, weight: Predicate(
+        applied(attribute, chain), condition, polarity, weight
+    ),
     st.sampled_from(("a", "a", "b")).map(Attribute.parse),
     _conditions,
     _chains,
@@ -68,7 +71,7 @@ def crowds(draw: st.DrawFn) -> Expression:
     polarities = draw(st.lists(st.sampled_from(Polarity), min_size=1, max_size=2))
     return draw(st.sampled_from((And, Or)))(
         *(
-            Predicate(SCALARS[0], condition, (), draw(st.sampled_from(polarities)))
+            Predicate(SCALARS[0], condition, draw(st.sampled_from(polarities)))
             for condition in conditions
         )
     )

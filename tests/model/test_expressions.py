@@ -180,7 +180,7 @@ def score(expression: Expression, event: object, weights: dict[str, float]) -> f
             return None
         if expression.polarity is not Polarity.INCLUDED:
             return 0.0
-        by_attribute = {attr(path).attribute: weight for path, weight in weights.items()}
+        by_attribute = {attr(path).term: weight for path, weight in weights.items()}
         return points(expression, event) * by_attribute.get(expression.attribute, 1.0)
     found = [score(part, event, weights) for part in expression.parts]
     if isinstance(expression, Or):
@@ -209,9 +209,8 @@ def weighted_by_value(draw: st.DrawFn) -> Predicate:
     values = draw(st.lists(st.sampled_from(predicate.condition.values or (None,)), max_size=3))
     weights = [(one, draw(st.sampled_from((0.0, 2.5, -1.0)))) for one in values if one is not None]
     return Predicate(
-        predicate.attribute,
+        predicate.term,
         predicate.condition,
-        predicate.operations,
         predicate.polarity,
         predicate.own_weight,
         tuple(weights),

@@ -93,7 +93,7 @@ def _network(rng: random.Random, address: str) -> str:
 FORMS = {
     "cidr(ip, '10.0.0.0/8')": ip.in_network("10.0.0.0/8"),
     "cidr(ip, '10.0.0.0/8', '2001:db8::/32')": ip.in_network("10.0.0.0/8", "2001:db8::/32"),
-    "NOT cidr(ip, '1.2.3.4/32')": ip.in_network("1.2.3.4").strong(),
+    "NOT cidr(path('ip'), '1.2.3.4/32')": ip.in_network("1.2.3.4").strong(),
     "(cidr(ip, '::/0')) IS NOT TRUE": ~ip.in_network("::/0"),
     "cidr(ip)": ip.in_network(),
 }

@@ -171,7 +171,7 @@ CONDITIONS = [
 @pytest.mark.parametrize("polarity", Polarity)
 @pytest.mark.parametrize("condition", CONDITIONS, ids=str)
 def test_every_condition_is_satisfied_and_missed(condition, polarity) -> None:
-    first = Predicate(Attribute.parse("user.a"), condition, (), polarity)
+    first = Predicate(Attribute.parse("user.a"), condition, polarity)
     second = Predicate(Attribute.parse("b[1]"), In((1,)))
     (probe,) = probes([Criterion("c", And(first, second))], draws(0), now=NOW)
     assert probe.satisfying is not None

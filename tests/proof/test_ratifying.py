@@ -17,7 +17,8 @@ from remuda.matchers.contract import Features, Hits
 from remuda.proof import ratifying
 from remuda.proof.ratifying import ratify
 from remuda.proof.reducing import smallest
-from strategies import NOW, count, expressions
+from strategies import NOW, count
+from strategies import expressions_of_terms as expressions
 
 CRITERIA = [
     Criterion("range", parse("age BETWEEN 18 AND 25 AND platform = 'android'")),

@@ -13,7 +13,8 @@ from remuda import And, Criterion, Index, Or, attr, parse
 from remuda.proof.deriving import derive
 from remuda.proof.redundancy import Shadow, redundancy
 from remuda.proof.similarity import similarity
-from strategies import NOW, count, events, expressions
+from strategies import NOW, count, events
+from strategies import expressions_of_terms as expressions
 
 
 def criteria(**texts: str) -> list[Criterion]:

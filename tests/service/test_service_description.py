@@ -64,6 +64,7 @@ BODIES: dict[str, Any] = {
     "top": {"event": {"age": 20}, "n": 2},
     "explain": {"event": {"age": 20}, "id": "young"},
     "nearest": {"event": {"age": 20}, "n": 2},
+    "possible": {"where": "age < 20", "missing": ["platform"]},
     "match_many": [{"age": 20}, {}],
     "delete_many": {"ids": []},
     "enable": {"ids": ["adult"]},

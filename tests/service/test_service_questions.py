@@ -84,6 +84,19 @@ def test_near_misses_name_what_fails(http: Any, engine: rm.Engine) -> None:
     assert found == {"near": [{"id": near.id, "failures": failures}]}
 
 
+def test_regions(http: Any, engine: rm.Engine) -> None:
+    body = {"where": "age BETWEEN 18 AND 40", "missing": ["platform"]}
+    found = http.post("/v1/indexes/ads/possible", json=body).json()
+    index, how = engine.index("ads"), {"missing": ["platform"]}
+    assert found == {
+        "possible": index.possible(body["where"], **how).ids(0),
+        "certain": index.certain(body["where"], **how).ids(0),
+        "exact": True,
+    }
+    refused = http.post("/v1/indexes/ads/possible", json={"where": "age < 3 OR platform = 'a'"})
+    assert (refused.status_code, "conjunction" in refused.text) == (422, True)
+
+
 def batch(kind: str) -> bytes:
     if kind == JSON:
         return json.dumps(EVENTS).encode()

@@ -252,3 +252,21 @@ def test_what_is_wrong_with_a_row_is_placed(row, place):
     with pytest.raises(InvalidCriterion) as raised:
         criterion_of({"id": "c", "expression": "a = 1", **row})
     assert (raised.value.place, raised.value.criterion) == (place, "c")
+
+
+def test_a_schema_rejects_what_no_event_can_satisfy(spark, tmp_path):
+    path = tmp_path / "rules.jsonl"
+    path.write_text(
+        '{"id": "a", "expression": "age > 18"}\n{"id": "b", "expression": "Age > 18"}\n'
+    )
+    schema = spark.createDataFrame([(20, "IN")], "age int, country string").schema
+    criteria = read_criteria(spark, str(path), schema=schema)
+    assert [row["id"] for row in criteria.good.collect()] == ["a"]
+    (bad,) = criteria.bad.collect()
+    assert (bad["id"], bad["place"]) == ("b", "expression, column 1")
+    assert "there is 'age'" in bad["reason"]
+    criteria.release()
+    lenient = read_criteria(spark, str(path), schema=schema, mismatches="warn")
+    assert (lenient.good.count(), lenient.bad.count(), lenient.counts.bad) == (2, 0, 0)
+    assert [row["id"] for row in lenient.warned.collect()] == ["b"]
+    lenient.release()

@@ -51,6 +51,17 @@ def test_ids_and_version_are_added_to_each_row(frame, day) -> None:
         assert row["index_version"] == "v000001"
 
 
+def test_another_matcher_than_the_index_has_gives_the_same(frame, day) -> None:
+    campaigns, visits, home = day
+    few, rows = frame.filter("key < 12"), visits.to_pylist()
+    found = match(few, home, matcher="gpu").collect()
+    assert {row["key"]: sorted(row["matches"]) for row in found} == {
+        i: sorted(one.id for one in campaigns if one.holds(rows[i])) for i in range(12)
+    }
+    with pytest.raises(ValueError, match="there is no matcher 'cpu'"):
+        match(few, home, matcher="cpu")
+
+
 def test_exploded_there_is_one_row_a_match(frame, day) -> None:
     campaigns, visits, home = day
     found = match(frame, home, explode=True)
@@ -70,6 +81,39 @@ def test_the_best_come_first(frame, day) -> None:
         scored = [(one.score(event, weights=weights), one.id) for one in campaigns]
         best = sorted((-score, name) for score, name in scored if score is not None)[:3]
         assert [(-pair["score"], pair["id"]) for pair in row["matches"]] == best
+
+
+def test_the_best_by_weights_of_each_row_by_priority_and_of_groups(spark, tmp_path) -> None:
+    a, b = attr("a"), attr("b")
+    rules = [
+        Criterion("a", a.eq(1).weight(2.0), tags=frozenset({"by:x"})),
+        Criterion("b", b.isin("u", "v").weight(3.0), tags=frozenset({"by:x", "by:y"}), priority=-1),
+        Criterion("c", a.eq(1) & b.eq("u"), priority=2),
+    ]
+    index = Index.build(rules[:2])
+    index.add(rules[2])
+    index.save(tmp_path)
+    maps = "map<string, map<string, double>>"
+    weighed = [{"b": {"u": 0.1, "v": 9.0}}, {"a": {"1": 7.0}}, None]
+    rows = spark.createDataFrame(
+        [(i, 1, "uvu"[i], weights) for i, weights in enumerate(weighed)],
+        f"key int, a int, b string, w {maps}",
+    )
+    packed = rows.selectExpr("struct(a, b) AS event", "w")
+    for how in ({}, {"by": "priority"}, {"per": "by"}):
+        for shards in (None, 2):
+            best = top(packed, tmp_path, 1, event="event", weights="w", shards=shards, **how)
+            whole = top(rows, tmp_path, 1, weights="w", shards=shards, **how)
+            events = [(row["event"].asDict(), row["w"], row["matches"]) for row in best.collect()]
+            events += [
+                ({"a": row["a"], "b": row["b"]}, row["w"], row["matches"])
+                for row in whole.collect()
+            ]
+            for event, weights, found in events:
+                expected = index.top(event, 1, weights=weights, **how)
+                assert [tuple(one) for one in found] == [tuple(one) for one in expected]
+    with pytest.raises(RemudaError, match="no column v with weights"):
+        top(rows, tmp_path, 1, weights="v")
 
 
 def test_the_best_exploded(frame, day) -> None:

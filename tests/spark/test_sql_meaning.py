@@ -41,6 +41,7 @@ from remuda.model.operations import (
     Size,
     Substring,
 )
+from remuda.model.terms import Applied, applied
 
 N_ROWS = 240
 N_EXPRESSIONS = 400
@@ -135,7 +136,8 @@ def predicate(rng: random.Random) -> Predicate:
     if not operations:
         kinds.append(existence)
     condition = rng.choice(kinds)(rng, values)
-    return Predicate(Attribute((name,)), condition, operations, rng.choice(tuple(Polarity)))
+    term = applied(Attribute((name,)), operations)
+    return Predicate(term, condition, rng.choice(tuple(Polarity)))
 
 
 def operated(rng: random.Random, name: str) -> tuple[tuple[Operation, ...], Sequence[Any]]:
@@ -335,7 +337,7 @@ def test_sets_and_sizes_of_arrays(spark):
     conditions = [Related(how, given) for how in Relation for given in ((), (1,), (1, 2), (7, 8))]
     predicates = [Predicate(Attribute(("x",)), condition) for condition in conditions]
     predicates += [
-        Predicate(Attribute(("x",)), condition, (Size(),))
+        Predicate(Applied(Size(), Attribute(("x",))), condition)
         for condition in (In((1, 2)), Range(upper=2), Range(lower=1), In((0,)))
     ]
     denied = [one.with_polarity(kind) for one in predicates for kind in Polarity]

@@ -22,6 +22,7 @@ from remuda.cli.explaining import explain
 from remuda.cli.files import FileError
 from remuda.cli.generating import generate
 from remuda.cli.matching import match, top
+from remuda.cli.possible import possible
 from remuda.cli.proof import ratify, similar
 from remuda.cli.reaching import reach
 from remuda.cli.saved_index import prune, stats
@@ -82,8 +83,8 @@ def _end(message: str, code: int) -> None:
 
 
 for _command in (
-    build, match, top, reach, stream, explain, check, ratify, similar, stats, prune, generate,
-    serve, doctor, demo, bench, warmup,
+    build, match, top, reach, stream, explain, possible, check, ratify, similar, stats, prune,
+    generate, serve, doctor, demo, bench, warmup,
 ):  # fmt: skip
     app.command()(_told(_command))
 

@@ -56,6 +56,7 @@ def build(
     ] = False,
     rejects: options.Rejects = None,
     input_format: options.InputFormat = None,
+    format: options.RuleFormat = None,
     shards: Annotated[
         int | None, typer.Option("--shards", min=1, help="Shards of the index, on Spark.")
     ] = None,
@@ -69,7 +70,7 @@ def build(
     Rows that are no criteria are named and left out, and the exit code is 1.
     """
     options.check_matcher(matcher)
-    options.check_input_format(input_format)
+    input_format = options.rule_format(format, input_format)
     store_of(index)  # refused now, and not when all criteria were read
     plan = Plan(
         criteria, input_format, index, matcher, tuple(scalars or ()), strict, rejects, shards,

@@ -61,12 +61,26 @@ class Answers:
 
 
 def demo(
+    what: Annotated[
+        str | None, typer.Argument(help="Rules that others wrote: sigma or adblock.")
+    ] = None,
+    folder: Annotated[
+        str | None, typer.Argument(help="The folder with those rules and events for them.")
+    ] = None,
     criteria: Annotated[int, typer.Option(min=1, help="How many campaigns.")] = 200_000,
     events: Annotated[int, typer.Option(min=1, help="How many visits.")] = 1_000_000,
     seed: Annotated[int, typer.Option(help="Draws another day.")] = 1,
     spark: Annotated[bool, typer.Option(help="Build and match on a local Spark.")] = True,
 ) -> None:
-    """Draw a day of advertising; find who may see which campaign, and why; check every claim."""
+    """Draw a day of advertising; find who may see which campaign, and why; check every claim.
+
+    With sigma or adblock and a folder, the same with rules that others wrote.
+    """
+    if what is not None:
+        from remuda.cli.demo_rules import demo_rules
+
+        demo_rules(what, folder)
+        return
     import numpy as np
 
     from remuda.index.index import Index, load

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
+import msgspec
 import pyarrow as pa
 
 from remuda.cli.files import (
@@ -23,9 +24,11 @@ from remuda.cli.files import (
 from remuda.encoding.events import AT_ONCE, Portion, decoded
 from remuda.index.answers import ERROR
 from remuda.language.rows import SEPARATORS
+from remuda.language.schemas import Schema, schema_of
 
 EVENT = "event"
 JSON = {b"remuda": b"json"}  # marks a column whose text is JSON
+_SAMPLED = 10_000  # lines of JSON that tell a schema
 _BLOCK = 1 << 23  # bytes of CSV that are read together; the first of them decide the types
 _LINES = pa.schema([pa.field(EVENT, pa.string(), metadata=JSON)])
 
@@ -42,6 +45,25 @@ class Events(NamedTuple):
     def added(self) -> list[Any]:
         """The fields that answers have beyond rows and matches: lines of JSON may be wrong."""
         return [pa.field(ERROR, pa.string())] if self.schema is _LINES else []
+
+
+def events_schema(path: str) -> Schema:
+    """Which attributes the events of a file have; of JSON lines, the first thousands tell it."""
+    found = read_events(path, None, (), lambda *_: None)
+    if found.schema is not _LINES:
+        return schema_of(found.schema)
+    lines: list[Any] = []
+    for file in members(path):
+        with reading(file) as source:
+            lines += [line for _, line in islice(json_rows(source, file), _SAMPLED - len(lines))]
+    return schema_of(filter(None, map(_decoded, lines)))
+
+
+def _decoded(line: bytes) -> Any:
+    try:
+        return msgspec.json.decode(line)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
 
 
 def read_events(path: str, format: str | None, text: Sequence[str], rejected: Rejected) -> Events:

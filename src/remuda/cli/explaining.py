@@ -39,7 +39,7 @@ def explain(
         raise typer.BadParameter("--nearest looks for criteria itself: name none, or leave it out")
     seen, moment = _event(event), options.moment(now)
     if nearest is not None:
-        _show_nearest(_index(criteria), seen, nearest, moment, as_json)
+        _show_nearest(index_of(criteria), seen, nearest, moment, as_json)
         return
     wanted = list(dict.fromkeys(ids or ()))
     if Path(criteria).is_dir():
@@ -90,7 +90,8 @@ def _criteria(path: str) -> list[Criterion]:
     return found
 
 
-def _index(path: str) -> Index:
+def index_of(path: str) -> Index:
+    """A saved index, or one of the criteria in a file."""
     from remuda.index.index import Index, load
 
     return load(path) if Path(path).is_dir() else Index.build(_criteria(path))

@@ -15,6 +15,8 @@ from typing import IO, TYPE_CHECKING, Any
 from remuda.index.files import local
 
 if TYPE_CHECKING:
+    from remuda.errors import InvalidCriterion
+    from remuda.formats.reading import Format
     from remuda.language.criterion import Criterion
 
 STDIN = "-"
@@ -37,18 +39,20 @@ class Reject:
     reason: str
 
 
-def read_criteria(paths: Iterable[str], format: str | None = None) -> Iterator[Criterion | Reject]:
-    """Every row of the files, as a criterion or as a reject with its reason; in order."""
+def read_criteria(
+    paths: Iterable[str], format: str | None = None, schema: Any = None
+) -> Iterator[Criterion | Reject]:
+    """Every row of the files, as a criterion or as a reject with its reason; in order.
+
+    With a schema of events, what none of them can satisfy is rejected as well.
+    """
     from remuda.errors import InvalidCriterion
-    from remuda.language.rows import criterion_of
 
     taken: dict[str, tuple[str, int]] = {}
     for path in paths:
-        for file, row, source in _rows(path, format):
-            try:
-                criterion = criterion_of(source)
-            except InvalidCriterion as error:
-                yield Reject(file, row, error.criterion, error.place, error.reason)
+        for file, row, criterion in _criteria(path, format, schema):
+            if isinstance(criterion, InvalidCriterion):
+                yield Reject(file, row, criterion.criterion, criterion.place, criterion.reason)
                 continue
             first = taken.setdefault(criterion.id, (file, row))
             if first == (file, row):
@@ -57,6 +61,35 @@ def read_criteria(paths: Iterable[str], format: str | None = None) -> Iterator[C
                 where = "" if first[0] == file else f" of {first[0]}"
                 reason = f"the id is taken by row {first[1]}{where}"
                 yield Reject(file, row, criterion.id, "id", reason)
+
+
+def _criteria(
+    path: str, format: str | None, schema: Any
+) -> Iterator[tuple[str, int, Criterion | InvalidCriterion]]:
+    """Every criterion of the files, or what is wrong with it, with its file and its number."""
+    from remuda.errors import InvalidCriterion
+    from remuda.formats import FORMATS
+    from remuda.language.rows import criterion_of, fitting
+
+    if format in FORMATS:
+        for file, row, rule in _rules(path, FORMATS[format]):
+            yield file, row, rule if isinstance(rule, InvalidCriterion) else fitting(rule, schema)
+        return
+    for file, row, source in _rows(path, format):
+        try:
+            yield file, row, criterion_of(source, schema)
+        except InvalidCriterion as error:
+            yield file, row, error
+
+
+def _rules(path: str, format: Format) -> Iterator[tuple[str, int, Criterion | InvalidCriterion]]:
+    """Rules of another system: a file of them, or all files of its kind in a folder."""
+    home = local(path)
+    files = [path] if path == STDIN or not home.is_dir() else format.files_in(home)
+    for file in files:
+        with reading(file) as data:
+            readings = format.read_file(data.read(), format.name_of(file))
+        yield from ((file, row, one) for row, one in enumerate(readings, start=1))
 
 
 def kind_of(path: str, format: str | None = None) -> str:

@@ -86,6 +86,15 @@ def top(
         list[str] | None,
         typer.Option("--weight", help="An attribute's weight, as attribute=weight; repeat."),
     ] = None,
+    weights_column: Annotated[
+        str | None,
+        typer.Option(help="The column with the weights of each event, as maps or structs."),
+    ] = None,
+    by: Annotated[str, typer.Option(help="What comes first: score, or priority.")] = "score",
+    per: Annotated[
+        str | None,
+        typer.Option(help="The best of each group; with advertiser, of each tag advertiser:…"),
+    ] = None,
     output: options.Output = "-",
     overwrite: options.Overwrite = False,
     explode: Explode = False,
@@ -99,11 +108,16 @@ def top(
     master: options.Master = "local[*]",
     conf: options.Conf = None,
 ) -> None:
-    """Find the best criteria of each event by score, with their scores.
+    """Find the best criteria of each event by score or priority, with their scores.
 
     What comes out is as with match, and each of the matches is an object with id and score.
     """
-    question = _question(now, tags, n, options.numbers(weights, "--weight"))
+    if weights_column and weights:
+        raise typer.BadParameter("weights are those of --weight or of --weights-column, not both")
+    if by not in ("score", "priority"):
+        raise typer.BadParameter(f"--by: the best are by score or by priority, not by {by!r}")
+    given = weights_column or options.numbers(weights, "--weight")
+    question = _question(now, tags, n, given, by, per)
     files = events, output, input_format, format, tuple(text or ()), overwrite
     Job(index, version, question, explode, *files).run(local, master, conf)
 
@@ -112,11 +126,13 @@ def _question(
     now: str | None,
     tags: Sequence[str] | None,
     n: int | None = None,
-    weights: Mapping[str, float] | None = None,
+    weights: Mapping[str, float] | str | None = None,
+    by: Any = "score",
+    per: str | None = None,
 ) -> Question:
     from remuda.index.question import Question
 
-    return Question.of(options.moment(now), tags or None, n, weights)
+    return Question.of(options.moment(now), tags or None, n, weights, by, per)
 
 
 def _in_process(job: Job) -> Figures:

@@ -33,6 +33,14 @@ InputFormat = Annotated[
     str | None,
     typer.Option("--input-format", help="Format of the input: jsonl, csv, tsv or parquet."),
 ]
+RuleFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        help="Whose rules the files hold: eventbridge, sigma, mongo … (docs/formats.md); a folder "
+        "is read with all that is in it.",
+    ),
+]
 Text = Annotated[
     list[str] | None,
     typer.Option("--text", help="A column of CSV that is text, whatever it looks like; repeat."),
@@ -65,7 +73,7 @@ Rejects = Annotated[
 
 def moment(text: str | None) -> datetime | int | None:
     """The moment that `--now` names."""
-    from remuda.language.moments import read_timestamp
+    from remuda.model.readings import read_timestamp
 
     if text is None or text.lstrip("-").isdecimal():
         return None if text is None else int(text)
@@ -137,6 +145,20 @@ def check_replaced(path: str, *, overwrite: bool) -> None:
 
     if not overwrite and is_local(path) and local(path).exists():
         raise FileError(f"{path}: it is there already; --overwrite replaces it")
+
+
+def rule_format(name: str | None, input_format: str | None) -> str | None:
+    """What files of criteria are: rules of another system, or one of our own formats."""
+    from remuda.formats import FORMATS
+
+    if name is None:
+        check_input_format(input_format)
+        return input_format
+    if input_format is not None:
+        raise typer.BadParameter("--format and --input-format: one of them says what files are")
+    if name not in FORMATS:
+        raise typer.BadParameter(f"there is no format {name!r}; there are {', '.join(FORMATS)}")
+    return name
 
 
 def check_input_format(name: str | None) -> None:

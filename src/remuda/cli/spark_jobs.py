@@ -23,12 +23,17 @@ Conf = Sequence[str] | None
 
 
 def check(
-    files: Sequence[str], format: str | None, kept: str | None, master: str, conf: Conf
+    files: Sequence[str],
+    format: str | None,
+    kept: str | None,
+    master: str,
+    conf: Conf,
+    schema: Any = None,
 ) -> Figures:
     """Validate criteria on the executors."""
     with (
         started(master, conf) as spark,
-        _validated(spark, files, format, Figures("criteria"), kept) as (_, figures),
+        _validated(spark, files, format, Figures("criteria"), kept, schema) as (_, figures),
     ):
         return figures
 
@@ -60,13 +65,19 @@ def build(plan: Plan, master: str, conf: Conf) -> Figures:
 
 @contextmanager
 def _validated(
-    spark: Any, files: Sequence[str], format: str | None, figures: Figures, kept: str | None
+    spark: Any,
+    files: Sequence[str],
+    format: str | None,
+    figures: Figures,
+    kept: str | None,
+    schema: Any = None,
 ) -> Iterator[tuple[Any, Figures]]:
     """The criteria of files, with what is wrong counted, shown and kept."""
     from remuda.spark.criteria import read_criteria
 
     with waiting(spark, "reading criteria"):
-        criteria = read_criteria(spark, list(files), "json" if format == "jsonl" else format)
+        named = "json" if format == "jsonl" else format
+        criteria = read_criteria(spark, list(files), named, schema=schema)
     try:
         counts = criteria.summary()
         figures.rows, figures.rejects = counts.rows, counts.bad

@@ -21,6 +21,7 @@ def warmup(
     import numpy as np
 
     from remuda.cli.demo_data import draw_day
+    from remuda.errors import DeviceError
     from remuda.index.index import Index
     from remuda.matchers.contract import NAMES
 
@@ -31,7 +32,13 @@ def warmup(
         start = time.perf_counter()
         with console.status(f"compiling {name} …"):
             index = Index.build(campaigns, matcher=name)
-            index.match_many(visits)
+            try:
+                index.match_many(visits)
+            except DeviceError as error:
+                if not every:
+                    raise
+                console.print(f"{name}: left out, {error}")
+                continue
             index.match(visits.slice(0, 1).to_pylist()[0])
             index.top_many(visits, 3)
             index.nearest({}, 1)

@@ -17,9 +17,10 @@ from remuda.engine.changes import several
 from remuda.engine.snapshots import Snapshot
 from remuda.index.matches import Match
 from remuda.index.nearest import Near
-from remuda.index.question import Now, Tags, Weights
+from remuda.index.question import By, Now, Tags
 from remuda.language.criterion import Criterion
 from remuda.model.explanations import Explanation
+from remuda.model.weights import Weights
 
 T = TypeVar("T")
 
@@ -83,11 +84,14 @@ def top(
     n: int,
     *,
     weights: Weights = None,
+    by: By = "score",
+    per: str | None = None,
     tags: Tags = None,
     now: Now = None,
 ) -> Asked[list[Match]]:
-    """The n best by score, ties by id in code-point order."""
-    body = _event(event, tags, now, n=n, weights=None if weights is None else dict(weights))
+    """The n best by score or priority, perhaps of each group, as `Index.top` has them."""
+    given = None if weights is None else dict(weights)
+    body = _event(event, tags, now, n=n, weights=given, by=by, per=per)
 
     def read(answer: bytes) -> list[Match]:
         return [Match(one["id"], one["score"]) for one in _decoded(answer)["matches"]]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,13 +12,19 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from remuda.arrays import Longs, Ragged, ragged, starts_of, take_rows
-from remuda.encoding.encoder import AttributeEncoder, Encoder
+from remuda.encoding.columns import Codes, Columns, Cut, Numbers
+from remuda.encoding.encoder import Encoder, OriginEncoder, TermEncoder
 from remuda.encoding.spaces import OTHER, ValueSpaces
 from remuda.encoding.table import EventBatch
+from remuda.encoding.term_columns import Column, evaluated
 from remuda.model.attributes import Attribute, Digits, Element, Every, Lack, Step
+from remuda.model.terms import Joint
 from remuda.model.values import Kind, tidy
 
 Array: TypeAlias = Any  # pyarrow has no types of its own
+
+_YEARS = -719_162, 2_932_896  # the days of Python's calendar, since 1970
+_INSTANTS = _YEARS[0] * 86_400_000_000, (_YEARS[1] + 1) * 86_400_000_000 - 1
 
 _STRANGE = object()  # a value that is there, and satisfies nothing
 
@@ -27,20 +34,148 @@ def encode(encoder: Encoder, table: pa.Table | pa.RecordBatch, now: int) -> Even
     n = table.num_rows
     columns = {name: table.column(i) for i, name in enumerate(table.schema.names)}
     rows, spaces = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
-    for attribute in encoder.attributes:
-        values = _resolve(columns, attribute.attribute, n)
+    origins, columnar = encoder.apart
+    others = []
+    known = _KnownColumns(columns, n)
+    for one in columnar:
+        computed = _computed(one, known)
+        if computed is None:
+            others.append(one)
+            continue
+        present, found = computed
+        rows.append(np.repeat(present, np.diff(found.starts)))
+        spaces.append(found.items)
+    for one in (*origins, *others):
+        if isinstance(one.origin, Joint):
+            present, found = _together(one, one.origin, columns, n, now)
+            rows.append(np.repeat(present, np.diff(found.starts)))
+            spaces.append(found.items)
+            continue
+        values = _resolve(columns, one.origin, n)
         present = np.empty(0, np.int64)
         if values is not None and len(values) > values.null_count:
-            present, found = _encoded(attribute, values, now)
+            present, found = _encoded(one, values, now)
             present = np.repeat(present, np.diff(found.starts))
             rows.append(present)
             spaces.append(found.items)
-        if attribute.lacks and values is not None:
+        if one.lacks and values is not None:
             missing = np.setdiff1d(np.arange(n), present)  # a present value is in some space
-            found = _lacking(attribute, columns, values, missing)
+            found = _lacking(one, one.origin, columns, values, missing)
             rows.append(np.repeat(missing, np.diff(found.starts)))
             spaces.append(found.items)
     return _by_row(np.concatenate(rows), np.concatenate(spaces), n)
+
+
+@dataclass(slots=True)
+class _KnownColumns:
+    """The columns of numbers and moments, each made once."""
+
+    columns: dict[str, Array]
+    n_rows: int
+    made: dict[Attribute, Column | None] = field(default_factory=dict)
+
+    def of(self, attribute: Attribute) -> Column | None:
+        if attribute not in self.made:
+            self.made[attribute] = self._make(attribute)
+        return self.made[attribute]
+
+    def _make(self, attribute: Attribute) -> Column | None:
+        values = _resolve(self.columns, attribute, self.n_rows)
+        if values is None:
+            missing = np.zeros(self.n_rows, np.bool_)
+            return Column(np.zeros(self.n_rows, np.int64), missing)
+        return None if isinstance(values, _Objects) else _column(values)
+
+
+def _column(values: Array) -> Column | None:
+    """Numbers as they are, days and microseconds of moments; None for all else."""
+    kind = values.type
+    if _is_machine_number(kind):
+        plain = values.cast(pa.int64() if pa.types.is_integer(kind) else pa.float64())
+        return _filled(plain, Kind.NUMBER)
+    if pa.types.is_date32(kind):
+        return _within(_filled(values.cast(pa.int32()).cast(pa.int64()), Kind.DATE), _YEARS)
+    if pa.types.is_timestamp(kind) and kind.unit == "us":
+        return _within(_filled(values.cast(pa.int64()), Kind.TIMESTAMP), _INSTANTS)
+    return None
+
+
+def _filled(values: Array, kind: Kind) -> Column:
+    valid = values.is_valid().to_numpy(zero_copy_only=False)
+    return Column(values.fill_null(0).to_numpy(zero_copy_only=False), valid, kind)
+
+
+def _within(column: Column, bounds: tuple[int, int]) -> Column | None:
+    """The column, where Python's calendar has all of it."""
+    least, most = bounds
+    inside = (column.values >= least) & (column.values <= most)
+    return column if bool(inside.all()) else None
+
+
+def _computed(encoder: OriginEncoder, known: _KnownColumns) -> tuple[Longs, Ragged] | None:
+    """The rows in which a term has a number, and their spaces, without a Python step."""
+    (term,) = encoder.timeless
+    cells = _value_cells(term)
+    if cells is None:
+        return None
+    try:
+        column = evaluated(term.term, known.of, known.n_rows)
+    except MemoryError:
+        raise
+    except Exception:  # then value by value, so that only what is at fault goes without
+        return None
+    if column is None or column.kind is not Kind.NUMBER:
+        return None
+    present = np.flatnonzero(column.valid)
+    return present, _of_column(cells, column.values[present])
+
+
+def _together(
+    encoder: OriginEncoder, joint: Joint, columns: dict[str, Array], n_rows: int, now: int
+) -> tuple[Longs, Ragged]:
+    """The rows that have values of the attributes, and their spaces; equal ones are seen once."""
+    if joint.tells_lack:
+        events = objects(pa.table(columns)) if columns else [{}] * n_rows
+        raws = [joint.resolve(event) for event in events]
+        return np.arange(n_rows), _each(encoder, raws, now)
+    coded = [_coded(columns, attribute, n_rows) for attribute in joint.attributes]
+    codes = np.array([own for own, _ in coded], np.int64).reshape(len(coded), n_rows).T
+    present = np.arange(n_rows)
+    if joint.all_needed:
+        present = np.flatnonzero((codes >= 0).all(axis=1))
+    same, firsts = _same_rows(codes[present], [len(values) for _, values in coded])
+    distinct = [[*values, None] for _, values in coded]  # the last is that of -1
+    raws = [
+        tuple(values[code] for values, code in zip(distinct, row, strict=True))
+        for row in codes[present][firsts].tolist()
+    ]
+    return present, take_rows(_each(encoder, raws, now), same)
+
+
+def _coded(columns: dict[str, Array], attribute: Attribute, n_rows: int) -> tuple[Longs, list[Any]]:
+    """The distinct values of an attribute, and which of them each row has, -1 where it has none."""
+    values = _resolve(columns, attribute, n_rows)
+    if values is None:
+        return np.full(n_rows, -1, np.int64), []
+    if isinstance(values, _Objects) or pa.types.is_nested(values.type):
+        rows = _tidied(values, empty=attribute.empty)
+        missing = np.array([row is None for row in rows], np.bool_)
+        return np.where(missing, -1, np.arange(n_rows)), rows
+    codes, distinct = _codes(values)
+    missing = np.array([*(one is None for one in distinct), False], np.bool_)
+    return np.where(missing[codes], -1, codes), distinct
+
+
+def _same_rows(codes: NDArray[Any], sizes: list[int]) -> tuple[Longs, Longs]:
+    """Equal rows of codes: the group of each row, and one row a group."""
+    if codes.shape[1] == 0 or math.prod(size + 1 for size in sizes) >= 1 << 62:
+        _, firsts, same = np.unique(codes, axis=0, return_index=True, return_inverse=True)
+        return same.ravel(), firsts
+    keys = np.zeros(len(codes), np.int64)
+    for i, size in enumerate(sizes):
+        keys = keys * (size + 1) + codes[:, i] + 1
+    _, firsts, same = np.unique(keys, return_index=True, return_inverse=True)
+    return same, firsts
 
 
 def objects(rows: Any) -> list[Any]:
@@ -53,7 +188,7 @@ def objects(rows: Any) -> list[Any]:
     return [dict(zip(names, row, strict=True)) for row in values]
 
 
-def _encoded(encoder: AttributeEncoder, values: Array, now: int) -> tuple[Longs, Ragged]:
+def _encoded(encoder: OriginEncoder, values: Array, now: int) -> tuple[Longs, Ragged]:
     """The rows that have a value, and their spaces."""
     try:
         present, kept = _present(values)
@@ -61,14 +196,17 @@ def _encoded(encoder: AttributeEncoder, values: Array, now: int) -> tuple[Longs,
     except MemoryError:
         raise
     except Exception:  # value by value, so that only what is at fault goes without
-        return np.arange(len(values)), _each(encoder, _tidied(values), now)
+        return np.arange(len(values)), _each(encoder, _rows_of(encoder, values), now)
 
 
 def _lacking(
-    encoder: AttributeEncoder, columns: dict[str, Array], values: Array, rows: Longs
+    encoder: OriginEncoder,
+    attribute: Attribute,
+    columns: dict[str, Array],
+    values: Array,
+    rows: Longs,
 ) -> Ragged:
     """The spaces of the rows in which the attribute is missing."""
-    attribute = encoder.attribute
     if len(attribute.steps) == 1 and not isinstance(values, _Objects):  # a column is always there
         empty = values.is_valid().to_numpy(zero_copy_only=False)[rows]
         kinds = ragged([encoder.lacking(lack) for lack in (Lack.NULL, Lack.EMPTY)])
@@ -104,7 +242,7 @@ def _resolve(columns: dict[str, Array], attribute: Attribute, n_rows: int) -> Ar
     if column is None:
         return None
     try:
-        return _walk(_whole(column), steps[1:])
+        return _walk(_whole(column), steps[1:], attribute.walk)
     except _NOT_BY_COLUMN:
         return _by_rows({first: column}, attribute, n_rows)
 
@@ -175,7 +313,7 @@ def _in_utc(values: Array) -> Array:
     return pa.array(cut, pa.int64(), mask=nulls).cast(pa.timestamp("us"))
 
 
-def _walk(values: Array, steps: tuple[Step, ...]) -> Array | None:
+def _walk(values: Array, steps: tuple[Step, ...], walk: bool) -> Array | None:
     values = _plain(values)
     for i, step in enumerate(steps):
         if pa.types.is_dictionary(values.type):
@@ -192,6 +330,8 @@ def _walk(values: Array, steps: tuple[Step, ...]) -> Array | None:
             found = _element(values, at)
         elif _is_list(kind) and isinstance(step, Every):
             return _every(values, steps[i + 1 :])
+        elif walk and _is_list(kind) and isinstance(step, str):
+            found = _collected(values, step)
         elif isinstance(step, Every) and (pa.types.is_struct(kind) or pa.types.is_map(kind)):
             raise _NotByColumnError
         else:
@@ -246,6 +386,19 @@ def _every(values: Array, rest: tuple[Step, ...]) -> Array:
             break
     counts = np.bincount(parents, minlength=len(values))
     return pa.LargeListArray.from_arrays(pa.array(starts_of(counts), pa.int64()), found)
+
+
+def _collected(values: Array, name: str) -> Array | None:
+    """A list of what each object of a list has under the name, null where it has nothing."""
+    elements, counts = _elements(values)
+    if not pa.types.is_struct(elements.type):
+        raise _NotByColumnError
+    found = _field(elements, name)
+    if found is None:
+        raise _NotByColumnError
+    starts = pa.array(starts_of(counts), pa.int64())
+    nulls = values.is_null() if values.null_count else None
+    return pa.LargeListArray.from_arrays(starts, found, mask=nulls)
 
 
 def _element(values: Array, at: int) -> Array:
@@ -329,7 +482,7 @@ class _Objects:
         return _Objects([value for value in self.values if value is not None])
 
 
-def _spaces(encoder: AttributeEncoder, values: Array, now: int) -> Ragged:
+def _spaces(encoder: OriginEncoder, values: Array, now: int) -> Ragged:
     """The spaces of each row on the attribute's dimensions."""
     if isinstance(values, _Objects):
         return _each(encoder, values.values, now)
@@ -339,7 +492,7 @@ def _spaces(encoder: AttributeEncoder, values: Array, now: int) -> Ragged:
     if plain is not None and _is_machine_number(values.type):
         return _of_numbers(plain, values)
     if pa.types.is_nested(values.type):
-        return _each(encoder, _tidied(values), now)
+        return _each(encoder, _rows_of(encoder, values), now)
     return _of_distinct(encoder, values, now)
 
 
@@ -355,11 +508,19 @@ def _is_object(kind: pa.DataType) -> bool:
     return bool(pa.types.is_struct(kind) or pa.types.is_map(kind))
 
 
-def _each(encoder: AttributeEncoder, values: list[Any], now: int) -> Ragged:
+def _each(encoder: OriginEncoder, values: list[Any], now: int) -> Ragged:
     return ragged([encoder.spaces(value, now) if value is not None else () for value in values])
 
 
-def _of_distinct(encoder: AttributeEncoder, values: Array, now: int) -> Ragged:
+def _rows_of(encoder: OriginEncoder, values: Array) -> list[Any]:
+    return _tidied(values, empty=_sees_empty(encoder))
+
+
+def _sees_empty(encoder: OriginEncoder) -> bool:
+    return isinstance(encoder.origin, Attribute) and encoder.origin.empty
+
+
+def _of_distinct(encoder: OriginEncoder, values: Array, now: int) -> Ragged:
     codes, distinct = _codes(values)
     return take_rows(_each(encoder, [*distinct, None], now), codes)  # the last is that of null
 
@@ -374,8 +535,11 @@ def _codes(values: Array) -> tuple[NDArray[Any], list[Any]]:
     return codes, _tidied(values.dictionary)
 
 
-def _tidied(values: Array) -> list[Any]:
-    return values.values if isinstance(values, _Objects) else [tidy(one) for one in _python(values)]
+def _tidied(values: Array, *, empty: bool = False) -> list[Any]:
+    """The values as paths give them; with `empty`, a list without elements is one."""
+    if isinstance(values, _Objects):
+        return values.values
+    return [one if empty and one == [] else tidy(one) for one in _python(values)]
 
 
 def _python(values: Array) -> list[Any]:
@@ -434,15 +598,20 @@ def _scalar(one: Any) -> Any:
         return _STRANGE
 
 
-def _only_values(encoder: AttributeEncoder) -> list[tuple[int, ValueSpaces]] | None:
-    """The value dimensions of an attribute that has no others and no pre-operations."""
+def _only_values(encoder: OriginEncoder) -> list[tuple[int, ValueSpaces]] | None:
+    """The value dimensions of an attribute that has no others, and is in no function."""
     if encoder.clocked or len(encoder.timeless) != 1:
         return None
-    (chain,) = encoder.timeless
-    if chain.operations or chain.patterns:
+    (term,) = encoder.timeless
+    return _value_cells(term) if term.term is term.origin else None
+
+
+def _value_cells(term: TermEncoder) -> list[tuple[int, ValueSpaces]] | None:
+    """The value dimensions of a term that has no others; a number is in no set."""
+    if term.patterns or term.tests:
         return None
-    cells = [(start, spaces) for start, spaces in chain.cells if isinstance(spaces, ValueSpaces)]
-    return cells if cells and len(cells) == len(chain.cells) else None
+    cells = [(start, spaces) for start, spaces in term.cells if isinstance(spaces, ValueSpaces)]
+    return cells if cells and len(cells) == len(term.cells) else None
 
 
 def _is_machine_number(kind: pa.DataType) -> bool:
@@ -455,6 +624,11 @@ def _of_numbers(cells: list[tuple[int, ValueSpaces]], values: Array) -> Ragged:
     """Numbers, none of them null, by their place among the cuts, without a Python step."""
     whole = pa.types.is_integer(values.type)
     numbers = values.to_numpy(zero_copy_only=False).astype(np.int64 if whole else np.float64)
+    return _of_column(cells, numbers)
+
+
+def _of_column(cells: list[tuple[int, ValueSpaces]], numbers: NDArray[Any]) -> Ragged:
+    whole = numbers.dtype.kind != "f"
     found = np.stack([_cells(spaces, numbers, whole) + start for start, spaces in cells], axis=1)
     starts = np.arange(len(numbers) + 1) * len(cells)
     return Ragged(starts, found.astype(np.int32).ravel())
@@ -468,18 +642,19 @@ def _cells(spaces: ValueSpaces, numbers: NDArray[Any], whole: bool) -> NDArray[A
     return found if whole else np.where(np.isnan(numbers), OTHER, found)
 
 
-def _of_lists(encoder: AttributeEncoder, values: Array, now: int) -> Ragged:
+def _of_lists(encoder: OriginEncoder, values: Array, now: int) -> Ragged:
     """Lists: those with the same elements, in any order, are looked at once."""
     elements, lengths = _elements(values)
     if pa.types.is_nested(elements.type):
-        return _each(encoder, _tidied(values), now)
+        return _each(encoder, _rows_of(encoder, values), now)
+    empty = _sees_empty(encoder)
     codes, distinct = _codes(elements)
     bags = Ragged(starts_of(lengths), codes.astype(np.int32))
     same, firsts = _alike(bags)
     rows = []
     for row in firsts:
         bag = [distinct[code] if code >= 0 else None for code in bags.row(row).tolist()]
-        rows.append(encoder.spaces(bag, now) if bag else ())
+        rows.append(encoder.spaces(bag, now) if bag or empty else ())
     return take_rows(ragged(rows), same)
 
 
@@ -497,3 +672,63 @@ def _alike(bags: Ragged) -> tuple[NDArray[Any], NDArray[Any]]:
     if np.array_equal(ordered.items, take_rows(ordered, firsts[same]).items):
         return same, firsts
     return np.arange(len(lengths)), np.arange(len(lengths))  # two bags had one sum: all by itself
+
+
+def columns(encoder: Encoder, table: pa.Table | pa.RecordBatch, now: int) -> Columns | None:
+    """What `encode` has to do, row by row, for a device to do it; None where that is not all.
+
+    Lists, objects and what tells null from absent are left to `encode`, and so is what fails.
+    """
+    n = table.num_rows
+    named = {name: table.column(i) for i, name in enumerate(table.schema.names)}
+    found: list[Numbers | Codes] = []
+    try:
+        for one in encoder.origins:
+            if isinstance(one.origin, Joint):
+                found.append(_coded_rows(*_together(one, one.origin, named, n, now), n))
+                continue
+            values = _resolve(named, one.origin, n)
+            if one.lacks and values is not None:
+                return None
+            if values is None or len(values) == values.null_count:
+                continue
+            if isinstance(values, _Objects) or pa.types.is_nested(values.type):
+                return None
+            plain = _only_values(one)
+            if plain is not None and _is_machine_number(values.type):
+                found.append(_numbers(plain, values))
+            else:
+                codes, distinct = _codes(values)
+                codes = np.where(codes < 0, len(distinct), codes).astype(np.int32)
+                found.append(Codes(codes, _each(one, [*distinct, None], now)))
+    except MemoryError:
+        raise
+    except Exception:  # `encode` looks value by value, so that only what is at fault goes without
+        return None
+    return Columns(n, tuple(found))
+
+
+def _coded_rows(present: Longs, spaces: Ragged, n_rows: int) -> Codes:
+    """Rows that were looked at already: each is its own code, a missing one the last."""
+    codes = np.full(n_rows, len(present), np.int32)
+    codes[present] = np.arange(len(present), dtype=np.int32)
+    return Codes(codes, Ragged(np.append(spaces.starts, spaces.starts[-1]), spaces.items))
+
+
+def _numbers(cells: list[tuple[int, ValueSpaces]], values: Array) -> Numbers:
+    whole, n = pa.types.is_integer(values.type), len(values)
+    valid, data = values.buffers()
+    numbers = np.frombuffer(data, values.type.to_pandas_dtype())[values.offset :][:n]
+    bits = None
+    if values.null_count:
+        bits = np.frombuffer(valid, np.uint8)[values.offset >> 3 : (values.offset + n + 7) >> 3]
+    cuts = tuple(_cut(start, spaces, whole) for start, spaces in cells)
+    return Numbers(numbers, bits, values.offset & 7, cuts)
+
+
+def _cut(start: int, spaces: ValueSpaces, whole: bool) -> Cut:
+    if Kind.NUMBER not in spaces.first:
+        nothing = np.empty(0, np.int64 if whole else np.float64)
+        return Cut(start + OTHER, nothing, start + OTHER)
+    thresholds = spaces.thresholds[0 if whole else 1]
+    return Cut(start + spaces.first[Kind.NUMBER], thresholds, start + OTHER)

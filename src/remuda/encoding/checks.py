@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Ints, Longs, Ragged
-from remuda.encoding.plan import MAX_PREDICATES, Plan, Programs
+from remuda.encoding.plan import MAX_PREDICATES, Plan
+from remuda.encoding.programs import Programs
 from remuda.encoding.table import ClauseTable, CnfTable, Predicates
 from remuda.jit import kernel
 
@@ -71,6 +72,7 @@ def check_plan(plan: Plan, n_criteria: int, most_spaces: int) -> None:
     check_bools(plan.checked, n_criteria, "checked criteria")
     table = plan.conjunctions
     _check_programs(plan.programs, n_criteria, len(table.predicates.dim), table.n_spaces)
+    _check_bounds(plan)
 
 
 def check_cnf(cnf: CnfTable, most_spaces: int) -> None:
@@ -105,6 +107,14 @@ def _check_predicates(predicates: Predicates, table: ClauseTable) -> None:
 def _check_owners(owners: Ragged, n_rows: int, n_criteria: int) -> None:
     check_ragged(owners, n_rows, n_criteria, "owners", -n_criteria)
     check(_marked_last(*owners), "owners")
+
+
+def _check_bounds(plan: Plan) -> None:
+    bounds = plan.bounds
+    sizes = plan.n_criteria, plan.conjunctions.n_clauses, plan.cnf.n_rows
+    if not len(bounds.criteria):
+        sizes = 0, 0, 0
+    check(tuple(map(len, bounds[:3])) == sizes, "bounds")
 
 
 def _check_programs(programs: Programs, n_criteria: int, n_predicates: int, n_spaces: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any, TypeAlias
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from remuda.encoding import arrow
+from remuda.encoding.columns import Columns
 from remuda.encoding.encoder import Encoder
 from remuda.encoding.frames import table_of
 from remuda.encoding.table import EventBatch
@@ -33,12 +34,13 @@ class Portion:
 
     `given` are the rows that they came in, where there is more in these than the events. `errors`
     says of each event why it is not an object, null where it is one; None where no event can be
-    anything else.
+    anything else. `first` is how many events came before.
     """
 
     events: Rows
     given: Rows = None
     errors: Array | None = None
+    first: int = 0
 
     def __len__(self) -> int:
         return len(self.events)
@@ -62,6 +64,10 @@ class Portion:
             return encoder.encode(self.events, now)
         return arrow.encode(encoder, self.events, now)
 
+    def columns(self, encoder: Encoder, now: int) -> Columns | None:
+        """What a device would have to do to encode them, where it can."""
+        return None if isinstance(self.events, list) else arrow.columns(encoder, self.events, now)
+
     def objects(self) -> list[Any]:
         """The events as Python objects."""
         if isinstance(self.events, list):
@@ -80,7 +86,7 @@ class Source:
         self.n_rows: int | None = None
         self._portions = self._opened(events)
         self._rest: Portion | None = None
-        self._start = 0
+        self._start, self._n_taken = 0, 0
 
     def take(self, n: int) -> Portion | None:
         """The next events, at most n; None where there are no more."""
@@ -90,6 +96,9 @@ class Source:
                 return None
         found = self._rest.slice(self._start, n)
         self._start += len(found)
+        if self._n_taken != found.first:
+            found = replace(found, first=self._n_taken)
+        self._n_taken += len(found)
         return found
 
     def _opened(self, events: Any) -> Iterator[Portion]:

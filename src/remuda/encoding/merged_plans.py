@@ -15,7 +15,8 @@ import numpy as np
 
 from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of, take_rows
 from remuda.encoding.narrowing import places_of, remaining
-from remuda.encoding.plan import Plan, Programs, marked
+from remuda.encoding.plan import Plan, marked
+from remuda.encoding.programs import Programs
 from remuda.encoding.table import ClauseTable, CnfTable, Predicates
 from remuda.encoding.uniting import Shared, share
 from remuda.encoding.vocabulary import Vocabulary
@@ -50,7 +51,7 @@ def merge(
         frozen(left.checked),
         _programs(left.programs, of_leaves, values, words),
     )
-    return made, words
+    return made.bounded(), words
 
 
 class _Merged(NamedTuple):
@@ -285,7 +286,7 @@ def _owners(groups: Longs, n_groups: int, owners: Ragged) -> Ragged:
 
 def _programs(programs: Programs, predicates: Longs, values: Longs, words: Vocabulary) -> Programs:
     """The programs over distinct leaves; `values` are the spaces of values within a dimension."""
-    attributes = np.array([words.positions[one.attribute] for one in words.dimensions], np.int32)
+    attributes = np.array([words.weighed[one.attribute] for one in words.dimensions], np.int32)
     dims = words.predicates.dim[predicates]
     counts = np.diff(programs.value_starts)
     spaces = values + np.repeat(words.space_starts[dims], counts)

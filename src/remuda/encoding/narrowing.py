@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remuda.arrays import Ints, Longs, Ragged, starts_of, take_rows
-from remuda.encoding.plan import Plan, Programs
+from remuda.encoding.plan import Plan
+from remuda.encoding.programs import Programs
 from remuda.encoding.table import ClauseTable, CnfTable, Predicates
 from remuda.encoding.vocabulary import Dimension, Vocabulary
 

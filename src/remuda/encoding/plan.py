@@ -1,8 +1,8 @@
 """The planner: each criterion as conjunctions, as disjunctions, or as a filter with a check.
 
-Matchers see only clauses of their kind. A criterion whose normal forms are small becomes the
-clauses of one of them; what would explode is filtered by a few clauses that it implies, and its
-program, which every criterion has for its score, decides.
+Matchers see only clauses of their kind. A criterion becomes the clauses of a normal form, or is
+filtered by clauses of which one must hold (see `encoding.forms`), and its program, which every
+criterion has for its score, decides.
 """
 
 from __future__ import annotations
@@ -11,40 +11,28 @@ import gc
 import operator
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
-from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, frozen, ragged, starts_of
+from remuda.arrays import Bools, Ragged, frozen, ragged, starts_of
+from remuda.encoding.bounds import NO_BOUNDS, Bounds, bounds_of
+from remuda.encoding.forms import MAX_CLAUSES, Filter, Form, form_of
+from remuda.encoding.programs import Programs, joint
 from remuda.encoding.spaces import ValueSpaces
 from remuda.encoding.table import ClauseTable, CnfTable
 from remuda.encoding.vocabulary import PredicatePool, Vocabulary, split, splits
-from remuda.logic.normal import Clause, expand, flat, nnf, sizes
+from remuda.logic.normal import Clause, expand, flat, nnf
 from remuda.logic.simplify import simplify
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import And, Expression, Or, Polarity, Predicate, fold
 from remuda.model.values import key
 
-MAX_CLAUSES = 64  # of one criterion; a tree with more is filtered and checked
 MAX_PREDICATES = 1024  # of one clause; one with more is filtered by the first, and checked
 _AND, _OR = 0, 1
-
-
-class Programs(NamedTuple):
-    """Each criterion's negation normal form in postfix: And and Or of so many, and leaves.
-
-    A code below zero joins the results before it (see `joint`); any other is a leaf.
-    """
-
-    starts: Longs
-    codes: Ints
-    leaf_literal: Ints
-    leaf_attribute: Ints
-    leaf_weight: Floats
-    value_starts: Ints  # of each leaf: the spaces of values that have weights of their own
-    value_space: Ints
-    value_weight: Floats
+_YES = 0.25  # the share of events that are thought to pass a pattern, a set or the like
+_MOST = 0.99  # the share that is thought to pass what asks for presence alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,25 +45,30 @@ class Plan:
     cnf_owners: Ragged
     checked: Bools  # criteria whose clauses are only necessary
     programs: Programs
+    bounds: Bounds = NO_BOUNDS
 
     @property
     def n_criteria(self) -> int:
         return len(self.checked)
 
-
-def joint(n_parts: int, kind: int) -> int:
-    """The code of an And or Or of so many parts; `-code - 1` is twice the number, plus the kind."""
-    return -(2 * n_parts + kind) - 1
+    def bounded(self) -> Plan:
+        """The same with its bounds."""
+        return replace(
+            self,
+            bounds=bounds_of(
+                self.programs, self.conjunctions, self.owners, self.cnf_owners, self.checked
+            ),
+        )
 
 
 def plan(
     expressions: Iterable[Expression],
     *,
-    prefer_cnf: bool = False,
+    takes_cnf: bool = False,
     scalars: Collection[Attribute] = (),
 ) -> tuple[Plan, Vocabulary]:
     """Encode the expressions; criterion i is the i-th of them."""
-    planner = _Planner(prefer_cnf, scalars)
+    planner = _Planner(takes_cnf, scalars)
     with no_collection():
         for expression in expressions:
             planner.add(expression)
@@ -110,13 +103,14 @@ class _Clauses:
 
 @dataclass(slots=True)
 class _Planner:
-    prefer_cnf: bool
+    takes_cnf: bool
     scalars: Collection[Attribute]
     pool: PredicatePool = field(default_factory=PredicatePool)
     conjunctions: _Clauses = field(default_factory=_Clauses)
     disjunctions: _Clauses = field(default_factory=_Clauses)
     cnf_rows: _Clauses = field(default_factory=_Clauses)
     checked: list[bool] = field(default_factory=list)
+    trees: list[tuple[int, Expression]] = field(default_factory=list)  # criteria to be filtered
     codes: list[int] = field(default_factory=list)
     code_counts: list[int] = field(default_factory=list)
     leaves: dict[Hashable, int] = field(default_factory=dict)
@@ -138,27 +132,38 @@ class _Planner:
             self._own(self.conjunctions, self._row(numbers[:MAX_PREDICATES]))
 
     def _choose_form(self, expression: Expression) -> None:
-        n_dnf, n_cnf = sizes(expression)
-        self.checked.append(min(n_dnf, n_cnf) > MAX_CLAUSES)
-        if n_dnf <= MAX_CLAUSES and (n_dnf <= n_cnf or not self.prefer_cnf):
-            self._add_conjunctions(expand(expression, Or))
-        elif n_cnf <= MAX_CLAUSES:
-            rows = sorted(
-                self.disjunctions.add(self._row_of(clause)) for clause in expand(expression, And)
-            )
-            self._own(self.cnf_rows, tuple(rows))
-        else:
-            necessary: list[Clause] = fold(expression, _necessary)
-            self._add_conjunctions(necessary)
+        form = form_of(expression, takes_cnf=self.takes_cnf)
+        self.checked.append(form is Form.TREE)
+        match form:
+            case Form.DNF:
+                for clause in expand(expression, Or, MAX_CLAUSES):
+                    self.checked[-1] |= len(clause) > MAX_PREDICATES
+                    self._own(self.conjunctions, self._row_of(clause[:MAX_PREDICATES]))
+            case Form.CNF:
+                demands = expand(expression, And, MAX_CLAUSES)
+                rows = sorted(self.disjunctions.add(self._row_of(clause)) for clause in demands)
+                self._own(self.cnf_rows, tuple(rows))
+            case Form.TREE:
+                fold(expression, lambda node, _: self._mention(node))
+                self.trees.append((len(self.checked) - 1, expression))
 
-    def _add_conjunctions(self, clauses: Sequence[Clause]) -> None:
-        for clause in clauses:
-            self.checked[-1] |= len(clause) > MAX_PREDICATES
-            self._own(self.conjunctions, self._row_of(clause[:MAX_PREDICATES]))
+    def _mention(self, node: Expression) -> None:
+        if isinstance(node, Predicate):
+            self.pool.add(node)
 
-    def _own(self, clauses: _Clauses, row: tuple[int, ...]) -> None:
+    def _add_filters(self, vocabulary: Vocabulary) -> None:
+        """Necessary clauses for the trees, now that it is known how much each predicate accepts."""
+        shares = _shares(vocabulary)
+        choice = Filter(lambda predicate: shares[self.pool.add(predicate)])
+        for criterion, tree in self.trees:
+            for clause in choice.of(tree):
+                numbers = sorted(map(self.pool.add, clause), key=shares.__getitem__, reverse=True)
+                by_dim = {self.pool.dims[number]: number for number in numbers}
+                self._own(self.conjunctions, tuple(sorted(by_dim.values())), criterion)
+
+    def _own(self, clauses: _Clauses, row: tuple[int, ...], criterion: int | None = None) -> None:
         owners = clauses.owners[clauses.add(row)]
-        criterion = len(self.checked) - 1
+        criterion = len(self.checked) - 1 if criterion is None else criterion
         if not owners or owners[-1] != criterion:
             owners.append(criterion)
 
@@ -203,6 +208,7 @@ class _Planner:
 
     def finish(self) -> tuple[Plan, Vocabulary]:
         vocabulary = Vocabulary.of(self.pool)
+        self._add_filters(vocabulary)
         disjunctions = self._table(vocabulary, self.disjunctions)
         made = Plan(
             self._table(vocabulary, self.conjunctions),
@@ -212,13 +218,13 @@ class _Planner:
             frozen(np.array(self.checked, np.bool_)),
             self._programs(vocabulary),
         )
-        return made, vocabulary
+        return made.bounded(), vocabulary
 
     def _table(self, vocabulary: Vocabulary, clauses: _Clauses) -> ClauseTable:
         return ClauseTable(vocabulary.space_starts, vocabulary.predicates, ragged(clauses.rows))
 
     def _programs(self, vocabulary: Vocabulary) -> Programs:
-        position, leaves = vocabulary.positions, self.leaf_predicates
+        position, leaves = vocabulary.weighed, self.leaf_predicates
         values = [
             _value_spaces(vocabulary, number, leaf)
             for number, leaf in zip(self.leaf_numbers, leaves, strict=True)
@@ -265,23 +271,15 @@ def _without_splits(node: Expression, parts: Sequence[Expression]) -> Expression
     return (And if isinstance(node, And) else Or)(*parts)
 
 
-def _necessary(node: Expression, parts: Sequence[list[Clause]]) -> list[Clause]:
-    """A few clauses of which one holds wherever the node does: of an And, those of one part."""
-    if isinstance(node, Predicate):
-        return [(node,)]
-    if isinstance(node, And):
-        return min(parts, key=_cost, default=[()])
-    together = [clause for part in parts for clause in part]
-    return together if len(together) <= MAX_CLAUSES else [()]
-
-
-def _cost(clauses: list[Clause]) -> int:
-    """How bad the clauses are as a filter: those true on missing attributes are no filter."""
-    return sum(1 if _needs_presence(clause) else MAX_CLAUSES for clause in clauses)
-
-
-def _needs_presence(clause: Clause) -> bool:
-    return any(predicate.polarity is not Polarity.EXCLUDED for predicate in clause)
+def _shares(vocabulary: Vocabulary) -> list[float]:
+    """The share of events that each predicate is thought to let by: that of spaces it accepts."""
+    predicates = vocabulary.predicates
+    n_present = np.diff(vocabulary.space_starts)[predicates.dim] - 1
+    yes_or_no = np.array([one is None for one in vocabulary.spaces], np.bool_)[predicates.dim]
+    shares = np.minimum(predicates.n_accepted / n_present, _MOST)
+    shares = np.where(yes_or_no, _YES, shares)
+    found: list[float] = np.where(predicates.on_missing, 1.0, shares).tolist()
+    return found
 
 
 def _value_spaces(vocabulary: Vocabulary, number: int, leaf: Predicate) -> list[tuple[int, float]]:

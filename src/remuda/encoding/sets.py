@@ -22,6 +22,7 @@ class SetIndex:
     spaces: list[int] = field(default_factory=list)
     having: dict[Hashable, list[int]] = field(default_factory=dict)
     empty: list[int] = field(default_factory=list)  # supersets of nothing: every list
+    of_empty: list[int] = field(default_factory=list)  # what a list without elements relates to
     _arrays: _Arrays | None = None
 
     def add(self, condition: Related, space: int) -> None:
@@ -33,11 +34,15 @@ class SetIndex:
             self.having.setdefault(element, []).append(position)
         if not condition.keys and condition.relation is Relation.SUPERSET:
             self.empty.append(space)
+        if condition.accepts([]):
+            self.of_empty.append(space)
 
     def matching(self, values: list[Any]) -> list[int]:
-        """The spaces of the sets that the list, which is not empty, relates to as they ask."""
+        """The spaces of the sets that the list relates to as they ask."""
         if not self.sizes:
             return []
+        if not values:
+            return self.of_empty
         if self._arrays is None:
             self._arrays = _Arrays.of(self)
         elements = set(map(key, values))

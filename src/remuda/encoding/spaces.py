@@ -28,10 +28,13 @@ from remuda.model.conditions import (
     Network,
     NullValue,
     Prefix,
+    QuotedRange,
     Range,
     SemVer,
+    Under,
     Version,
 )
+from remuda.model.hierarchies import Hierarchy
 from remuda.model.networks import address_at, place_of
 from remuda.model.values import Kind, is_text, key, number, ordered
 from remuda.model.versions import VersionKey, version_key
@@ -89,6 +92,8 @@ class ValueSpaces:
                 return _joined((space, space + 1) for space in map(self.point, condition.keys))
             case Range():
                 return self._between(condition.kind, *_range_cuts(condition))
+            case QuotedRange():
+                return _joined(span for one in condition.ranges for span in self.spans(one))
             case Prefix(text):
                 return self._between(Kind.STRING, *_prefix_cuts(text))
             case Exists():
@@ -252,6 +257,16 @@ def _network_wanted(condition: Network) -> list[tuple[Cut | None, Cut | None]]:
 NETWORKS = Order(place_of, _network_wanted)
 
 
+def _under_wanted(condition: Under) -> list[tuple[Cut | None, Cut | None]]:
+    order, span = condition.known.order, condition.span
+    return [] if span is None else [((order[span[0]], _BEFORE), (order[span[1]], _AFTER))]
+
+
+def nodes(tree: Hierarchy) -> Order:
+    """The order of a tree, in which what is beneath a node lies side by side."""
+    return Order(tree.place_of, _under_wanted)
+
+
 def _collect(
     condition: Condition, points: dict[Hashable, None], cuts: dict[Kind, set[Cut]]
 ) -> None:
@@ -266,6 +281,9 @@ def _collect(
     elif isinstance(condition, Range):
         made = cuts.setdefault(condition.kind, set())
         made.update(cut for cut in _range_cuts(condition) if cut is not None)
+    elif isinstance(condition, QuotedRange):
+        for one in condition.ranges:
+            _collect(one, points, cuts)
     elif isinstance(condition, Prefix):
         made = cuts.setdefault(Kind.STRING, set())
         made.update(cut for cut in _prefix_cuts(condition.text) if cut is not None)

@@ -12,8 +12,10 @@ from remuda.encoding.spaces import LackSpaces, OrderSpaces, ValueSpaces
 from remuda.encoding.table import ClauseTable
 from remuda.encoding.vocabulary import YES, Dimension, Spaces, View, Vocabulary, order_of
 from remuda.language import json_form
+from remuda.model.binding import bound_predicate
 from remuda.model.conditions import Absent, Condition, In, Network, Version
 from remuda.model.expressions import Predicate
+from remuda.model.hierarchies import Hierarchies
 from remuda.model.values import Kind, key, ordered
 
 _STAND_IN: dict[View, Condition] = {
@@ -30,13 +32,17 @@ def write_vocabulary(vocabulary: Vocabulary) -> list[dict[str, Any]]:
     return [_write(dimension, spaces) for dimension, spaces in pairs]
 
 
-def read_vocabulary(documents: Sequence[Mapping[str, Any]], table: ClauseTable) -> Vocabulary:
-    """The vocabulary of a table."""
-    dimensions = [_dimension(document) for document in documents]
+def read_vocabulary(
+    documents: Sequence[Mapping[str, Any]],
+    table: ClauseTable,
+    hierarchies: Hierarchies | None = None,
+) -> Vocabulary:
+    """The vocabulary of a table, of an index with these trees."""
+    dimensions = [_dimension(document, hierarchies) for document in documents]
     made: dict[Any, Spaces] = {}
     spaces = []
     for dimension, document in zip(dimensions, documents, strict=True):
-        base = dimension.attribute, dimension.operations, dimension.view, dimension.condition
+        base = dimension.term, dimension.view, dimension.condition
         if base not in made:
             made[base] = _spaces(dimension, document["spaces"])
         spaces.append(made[base])
@@ -48,7 +54,7 @@ def read_vocabulary(documents: Sequence[Mapping[str, Any]], table: ClauseTable) 
 
 def _write(dimension: Dimension, spaces: Spaces) -> dict[str, Any]:
     condition = dimension.condition or _STAND_IN[dimension.view]
-    predicate = Predicate(dimension.attribute, condition, dimension.operations)
+    predicate = Predicate(dimension.term, condition)
     return {
         "view": dimension.view.value,
         "copy": dimension.copy,
@@ -57,11 +63,13 @@ def _write(dimension: Dimension, spaces: Spaces) -> dict[str, Any]:
     }
 
 
-def _dimension(document: Mapping[str, Any]) -> Dimension:
+def _dimension(document: Mapping[str, Any], hierarchies: Hierarchies | None) -> Dimension:
     predicate = json_form.read_predicate(document["predicate"])
+    if hierarchies:
+        predicate = bound_predicate(predicate, hierarchies)
     view = View(document["view"])
     alone = None if view in _STAND_IN else predicate.condition
-    return Dimension(predicate.attribute, predicate.operations, view, alone, document["copy"])
+    return Dimension(predicate.term, view, alone, document["copy"])
 
 
 def _written_spaces(spaces: Spaces) -> Any:
@@ -92,11 +100,11 @@ def _spaces(dimension: Dimension, written: Any) -> Spaces:
             if len(points) != len(set(points)):
                 raise ValueError("a point is there twice")
             return ValueSpaces.restored(points, cuts)
-        case View.VERSION | View.SEMVER | View.NETWORK:
+        case View.VERSION | View.SEMVER | View.NETWORK | View.TREE:
             return OrderSpaces.restored(order_of(dimension), written)
         case View.LACK:
             return LackSpaces()
-        case View.PATTERN | View.SET | View.TEST:
+        case View.PATTERN | View.SET | View.TEST | View.ELEMENTS:
             return None
 
 

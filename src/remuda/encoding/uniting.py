@@ -15,7 +15,7 @@ from remuda.encoding.plan import Plan
 from remuda.encoding.spaces import OTHER, LackSpaces, OrderSpaces, Span, ValueSpaces
 from remuda.encoding.vocabulary import YES, Dimension, Spaces, Vocabulary
 from remuda.jit import kernel
-from remuda.model.attributes import Attribute
+from remuda.model.terms import Origin
 from remuda.model.values import Kind
 
 Key: TypeAlias = Callable[[Any], Any] | None
@@ -76,7 +76,7 @@ def share(words: Sequence[Vocabulary], plan: Plan) -> Shared:
     alike: dict[Dimension, list[int]] = {}
     for dim in np.unique(table.predicates.dim).tolist():
         alike.setdefault(base_of(dimensions[dim]), []).append(dim)
-    bases = _by_attribute(alike)
+    bases = _by_origin(alike)
     places, images, needs = np.full(len(dimensions), GONE), Images.blank(starts[-1]), _needs(plan)
     made: list[Spaces] = []
     others: list[list[Span]] = [[] for _ in dimensions]
@@ -90,12 +90,12 @@ def share(words: Sequence[Vocabulary], plan: Plan) -> Shared:
     return Shared(bases, made, places, images, starts_of([*map(len, others)]), flat)
 
 
-def _by_attribute(bases: Iterable[Dimension]) -> list[Dimension]:
-    """The dimensions of one attribute side by side, as in every vocabulary."""
-    first: dict[Attribute, int] = {}
+def _by_origin(bases: Iterable[Dimension]) -> list[Dimension]:
+    """The dimensions of one origin side by side, as in every vocabulary."""
+    first: dict[Origin, int] = {}
     for base in (bases := list(bases)):
-        first.setdefault(base.attribute, len(first))
-    return sorted(bases, key=lambda base: first[base.attribute])
+        first.setdefault(base.origin, len(first))
+    return sorted(bases, key=lambda base: first[base.origin])
 
 
 def _needs(plan: Plan) -> _Needs:

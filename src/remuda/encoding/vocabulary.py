@@ -1,14 +1,14 @@
 """The vocabulary: the distinct predicates of a set of criteria, and what they are in numbers.
 
-Weights do not tell predicates apart here. Those on one attribute, after the same pre-operations
-and looked at in the same way, share a dimension. Regular expressions, sets and versions that do
+Weights do not tell predicates apart here. Those on one term, looked at in the
+same way, share a dimension. Regular expressions, sets and versions that do
 not sort have a dimension each, with two spaces: "no, or missing" and "yes".
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -23,14 +23,17 @@ from remuda.encoding.spaces import (
     OrderSpaces,
     Span,
     ValueSpaces,
+    nodes,
     semvers,
 )
 from remuda.encoding.table import Predicates
 from remuda.model.attributes import Attribute
 from remuda.model.conditions import (
     Absent,
+    AnyElement,
     Condition,
     Contains,
+    EveryElement,
     Exists,
     In,
     Like,
@@ -38,15 +41,17 @@ from remuda.model.conditions import (
     Network,
     NullValue,
     Prefix,
+    QuotedRange,
     Range,
     Regex,
     Related,
     SemVer,
     Suffix,
+    Under,
     Version,
 )
-from remuda.model.expressions import And, Expression, Polarity, Predicate
-from remuda.model.operations import Operation
+from remuda.model.expressions import And, Expression, Polarity, Predicate, reads_clock
+from remuda.model.terms import Origin, Term, attribute_of, facts_of, origin_of
 
 YES = 1
 
@@ -58,28 +63,46 @@ class View(StrEnum):
     VERSION = "version"
     SEMVER = "semver"
     NETWORK = "network"
+    TREE = "tree"
     LACK = "lack"  # whether it is null or absent
     PATTERN = "pattern"
     SET = "set"
     TEST = "test"  # the condition itself is asked, value by value
+    ELEMENTS = "elements"  # what is asked of them is an index of its own
 
 
-YES_OR_NO = frozenset({View.PATTERN, View.SET, View.TEST})
+YES_OR_NO = frozenset({View.PATTERN, View.SET, View.TEST, View.ELEMENTS})
 
 
 @dataclass(frozen=True, slots=True)
 class Dimension:
-    """An attribute after pre-operations, looked at in one way (against one condition, if yes/no).
+    """A term, looked at in one way (against one condition, if yes/no).
 
-    As SemVer, `condition` is the reading, with or without its options.
+    As SemVer, `condition` is the reading, with or without its options; of a tree, it has the tree.
     `copy` tells apart the dimensions that hold a second or third predicate of one clause.
     """
 
-    attribute: Attribute
-    operations: tuple[Operation, ...]
+    term: Term
     view: View
     condition: Condition | None = None
     copy: int = 0
+
+    @property
+    def attribute(self) -> Attribute | None:
+        """The path that it is about, by which an event weighs it; None where there are several."""
+        return attribute_of(self.term)
+
+    @property
+    def reads_clock(self) -> bool:
+        """Whether the moment of the question decides where an event is on it."""
+        return facts_of(self.term).reads_clock or (
+            self.condition is not None and reads_clock(self.condition)
+        )
+
+    @property
+    def origin(self) -> Origin:
+        """What is looked up in an event for it."""
+        return origin_of(self.term)
 
 
 def view_of(condition: Condition) -> View:
@@ -90,14 +113,18 @@ def view_of(condition: Condition) -> View:
             return View.SEMVER
         case Network():
             return View.NETWORK
+        case Under():
+            return View.TREE
         case Regex() | Like() | Suffix() | Contains():
             return View.PATTERN
         case Related():
             return View.SET
-        case In() | Range() | Prefix() | Exists() | Missing():
+        case In() | Range() | QuotedRange() | Prefix() | Exists() | Missing():
             return View.VALUE
         case NullValue() | Absent():
             return View.LACK
+        case AnyElement() | EveryElement():
+            return View.ELEMENTS
 
 
 def splits(predicate: Predicate) -> bool:
@@ -108,7 +135,7 @@ def splits(predicate: Predicate) -> bool:
 
 def split(predicate: Predicate) -> Expression:
     """The same as presence and a weak denial, neither of which scores."""
-    present = Predicate(predicate.attribute, Exists(), own_weight=0.0)
+    present = Predicate(predicate.term, Exists(), own_weight=0.0)
     return And(present, predicate.with_polarity(Polarity.EXCLUDED))
 
 
@@ -123,9 +150,7 @@ class PredicatePool:
 
     def add(self, predicate: Predicate) -> int:
         """The number of the predicate, whatever its weight."""
-        same = (
-            predicate.attribute, predicate.operations, predicate.condition, predicate.polarity
-        )  # fmt: skip
+        same = predicate.term, predicate.condition, predicate.polarity
         found = self.ids.get(same)
         if found is None:
             found = self.ids[same] = len(self.predicates)
@@ -141,11 +166,7 @@ class PredicatePool:
             found = self.ids[key] = len(self.predicates)
             self.predicates.append(self.predicates[number])
             base = _dimension(self.predicates[number])
-            self.dims.append(
-                self._dim(
-                    Dimension(base.attribute, base.operations, base.view, base.condition, copy)
-                )
-            )
+            self.dims.append(self._dim(replace(base, copy=copy)))
         return found
 
     def _dim(self, dimension: Dimension) -> int:
@@ -166,18 +187,23 @@ class Vocabulary:
     predicates: Predicates
 
     @cached_property
-    def attributes(self) -> tuple[Attribute, ...]:
-        """The attributes of the dimensions, each once."""
-        return tuple(dict.fromkeys(dimension.attribute for dimension in self.dimensions))
+    def attributes(self) -> frozenset[Attribute]:
+        """All that events are looked at for."""
+        terms = dict.fromkeys(dimension.term for dimension in self.dimensions)
+        return frozenset(one for term in terms for one in facts_of(term).attributes)
 
     @cached_property
-    def positions(self) -> dict[Attribute, int]:
-        """The place of each attribute among them."""
-        return {attribute: i for i, attribute in enumerate(self.attributes)}
+    def weighed(self) -> dict[Attribute | None, int]:
+        """The paths of the dimensions, by which events weigh them, and their order.
+
+        None is what dimensions of several paths have.
+        """
+        paths = dict.fromkeys(dimension.attribute for dimension in self.dimensions)
+        return {path: i for i, path in enumerate(paths)}
 
     @classmethod
     def of(cls, pool: PredicatePool) -> Vocabulary:
-        dimensions, dims = _by_attribute(pool)
+        dimensions, dims = _by_origin(pool)
         by_base: dict[Dimension, list[Condition]] = {}
         for predicate, dim in zip(pool.predicates, dims, strict=True):
             by_base.setdefault(_base(dimensions[dim]), []).append(predicate.condition)
@@ -195,16 +221,15 @@ class Vocabulary:
         )
 
 
-def _by_attribute(pool: PredicatePool) -> tuple[tuple[Dimension, ...], list[int]]:
-    """The dimensions of one attribute side by side, and the dimension of each predicate then.
+def _by_origin(pool: PredicatePool) -> tuple[tuple[Dimension, ...], list[int]]:
+    """The dimensions of one origin side by side, and the dimension of each predicate then.
 
-    So an event's spaces ascend when its attributes are taken one after the other.
+    So an event's spaces ascend when its origins are taken one after the other.
     """
-    first: dict[Attribute, int] = {}
-    for dimension in pool.dimensions:
-        first.setdefault(dimension.attribute, len(first))
+    first: dict[Origin, int] = {}
     found = list(pool.dimensions)
-    order = sorted(range(len(found)), key=lambda dim: (first[found[dim].attribute], dim))
+    places = [first.setdefault(dimension.origin, len(first)) for dimension in found]
+    order = sorted(range(len(found)), key=lambda dim: (places[dim], dim))
     moved = {old: new for new, old in enumerate(order)}
     return tuple(found[dim] for dim in order), [moved[dim] for dim in pool.dims]
 
@@ -212,31 +237,31 @@ def _by_attribute(pool: PredicatePool) -> tuple[tuple[Dimension, ...], list[int]
 def _base(dimension: Dimension) -> Dimension:
     if dimension.copy == 0:
         return dimension
-    return Dimension(dimension.attribute, dimension.operations, dimension.view, dimension.condition)
+    return replace(dimension, copy=0)
 
 
 def _dimension(predicate: Predicate) -> Dimension:
     condition = predicate.condition
     if isinstance(condition, Exists | Missing):  # no operation makes a present value missing
-        return Dimension(predicate.attribute, (), View.VALUE)
+        return Dimension(predicate.root, View.VALUE)
     view = view_of(condition)
     if view is View.LACK:
-        return Dimension(predicate.attribute, (), view)
+        return Dimension(predicate.root, view)
     alone = condition if view in YES_OR_NO else None
-    if isinstance(condition, SemVer):
+    if isinstance(condition, SemVer | Under):
         alone = condition.reading
-    return Dimension(predicate.attribute, predicate.operations, view, alone)
+    return Dimension(predicate.term, view, alone)
 
 
 def _partition(base: Dimension, conditions: Iterable[Condition]) -> Spaces:
     match base.view:
         case View.VALUE:
             return ValueSpaces(conditions)
-        case View.VERSION | View.SEMVER | View.NETWORK:
+        case View.VERSION | View.SEMVER | View.NETWORK | View.TREE:
             return OrderSpaces(order_of(base), conditions)
         case View.LACK:
             return LackSpaces()
-        case View.PATTERN | View.SET | View.TEST:
+        case View.PATTERN | View.SET | View.TEST | View.ELEMENTS:
             return None
 
 
@@ -249,6 +274,8 @@ def order_of(dimension: Dimension) -> Order:
             return NETWORKS
         case View.SEMVER, SemVer() as reading:
             return semvers(reading)
+        case View.TREE, Under() as reading:
+            return nodes(reading.known)
         case _:
             raise ValueError(f"a dimension that is looked at as {dimension.view} has no such order")
 

@@ -44,12 +44,13 @@ from remuda.index.forking import in_child
 from remuda.index.index import Index
 from remuda.index.matches import Match, Matches
 from remuda.index.nearest import Near
-from remuda.index.question import Now, Question, Tags, Weights
-from remuda.index.trial import try_out
+from remuda.index.question import By, Now, Question, Tags
+from remuda.index.trial import Tried, try_out
 from remuda.language import json_form
 from remuda.language.criterion import Criterion
 from remuda.model.explanations import Explanation
 from remuda.model.values import is_text
+from remuda.model.weights import Weights
 from remuda.proof.ratifying import Ratification, ratify
 from remuda.proof.similarity import Similarity, similarity
 
@@ -177,11 +178,14 @@ class Engine:
         n: int,
         *,
         weights: Weights = None,
+        by: By = "score",
+        per: str | None = None,
         tags: Tags = None,
         now: Now = None,
     ) -> list[Match]:
-        """The n best by score, ties by id in code-point order."""
-        return self._slot(name).index.top(event, n, weights=weights, tags=tags, now=now)
+        """The n best by score or priority, perhaps of each group, as `Index.top` has them."""
+        how: dict[str, Any] = {"weights": weights, "by": by, "per": per, "tags": tags, "now": now}
+        return self._slot(name).index.top(event, n, **how)
 
     def nearest(
         self, name: str, event: Any, n: int, *, tags: Tags = None, now: Now = None
@@ -238,7 +242,7 @@ class Engine:
         self._check_writable()
         if name in self._slots:
             raise IndexExists(name)
-        found = several(criteria_in(text))
+        found = try_out(several(criteria_in(text)))
         if not self._make(name, found, self._texts(found)):
             raise IndexExists(name)
 
@@ -379,12 +383,9 @@ class Engine:
         if self._store is not None:
             self._store.log.check()
 
-    def _texts(self, criteria: Iterable[Criterion]) -> list[Raw]:
-        """The criteria as the log has them; what is in the log must not fail."""
-        if self._store is None:
-            return []
-        try_out(criteria)
-        return documents(criteria)
+    def _texts(self, criteria: Tried) -> list[Raw]:
+        """The criteria as the log has them, tried before: what is in the log must not fail."""
+        return [] if self._store is None else documents(criteria)
 
     def _put(
         self,
@@ -394,14 +395,15 @@ class Engine:
         check: Callable[[Index, Sequence[Criterion]], None],
     ) -> None:
         self._check_writable()
-        texts = self._texts(criteria)
+        tried = try_out(criteria)
+        texts = self._texts(tried)
         done = False
         while not done:
             slot = self._slots.get(name)
             if slot is None:
-                done = self._make(name, criteria, texts)
+                done = self._make(name, tried, texts)
             else:
-                done = self._change(name, slot, Put(slot.number, texts), criteria, check, put)
+                done = self._change(name, slot, Put(slot.number, texts), tried, check, put)
 
     def _make(self, name: str, criteria: Sequence[Criterion], texts: list[Raw]) -> bool:
         """Make an index of the criteria; whether the name was free."""
@@ -450,7 +452,7 @@ class Engine:
                 done = self._slots.get(name) is slot
                 if done:
                     there = [slot.index[one] for one in dict.fromkeys(ids)]
-                    switched = [replace(criterion, enabled=enabled) for criterion in there]
+                    switched = try_out(replace(one, enabled=enabled) for one in there)
                     body = encode(Put(slot.number, self._texts(switched)))
                     slot.n_changes += 1
                     position = self._logged(body, partial(slot.index.update, switched))

@@ -13,6 +13,7 @@ from remuda.encoding.plan import Plan
 from remuda.encoding.table import ClauseTable
 from remuda.encoding.vocabulary import Dimension, Vocabulary
 from remuda.index.index import Index
+from remuda.model.terms import operations_of, root_of
 
 _SHOWN = 30  # dimensions that are printed; the rest is counted
 
@@ -116,8 +117,8 @@ def _accepted(table: ClauseTable) -> Longs:
 
 
 def _described(dimension: Dimension) -> str:
-    steps = [type(one).__name__.lower() for one in dimension.operations]
-    return " → ".join([str(dimension.attribute), *steps])
+    steps = [type(one).__name__.lower() for one in operations_of(dimension.term)]
+    return " → ".join([str(root_of(dimension.term)), *steps])
 
 
 def _text(value: Any) -> str:

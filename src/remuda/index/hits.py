@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from remuda.arrays import Bools, Floats, starts_of
+from remuda.arrays import Bools, starts_of
 from remuda.matchers.contract import Hits
 
 
@@ -50,7 +48,8 @@ def side_by_side(parts: Sequence[Hits], firsts: Iterable[int] = (0, 0)) -> Hits:
 def only(hits: Hits, kept: Bools) -> Hits:
     """The hits that the mask keeps."""
     before = starts_of(kept)
-    return Hits(before[hits.starts], hits.rows[kept], hits.candidates)
+    scores = None if hits.scores is None else hits.scores[kept]
+    return Hits(before[hits.starts], hits.rows[kept], hits.candidates, scores)
 
 
 def of_event(hits: Hits, i: int) -> Hits:
@@ -58,14 +57,3 @@ def of_event(hits: Hits, i: int) -> Hits:
     own = slice(hits.starts[i], hits.starts[i + 1])
     starts = np.array([0, own.stop - own.start], np.int64)
     return Hits(starts, hits.rows[own], 0, None if hits.scores is None else hits.scores[own])
-
-
-def best(hits: Hits, scores: Floats, n: int, ranks: NDArray[Any]) -> Hits:
-    """The n best of each event, best first; of equal scores, the lower rank."""
-    counts = np.diff(hits.starts)
-    events = np.repeat(np.arange(len(counts)), counts)
-    order = np.lexsort((ranks, -scores, events))
-    place = np.arange(len(order)) - np.repeat(hits.starts[:-1], counts)
-    kept = order[place < n]
-    starts = starts_of(np.minimum(counts, n))
-    return Hits(starts, hits.rows[kept], hits.candidates, scores[kept])

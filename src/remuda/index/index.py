@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import Any, NamedTuple, TypeVar
@@ -19,33 +19,45 @@ import pyarrow as pa
 
 from remuda.arrays import Longs, frozen
 from remuda.encoding.encoder import Encoder
-from remuda.encoding.events import Portion, Source
+from remuda.encoding.events import AT_ONCE, Portion, Source
+from remuda.encoding.regions import Region
 from remuda.encoding.table import EventBatch
-from remuda.encoding.vocabulary import View
+from remuda.encoding.vocabulary import Dimension, View
 from remuda.errors import CriterionNotFound, DuplicateCriterion, StorageError
-from remuda.index import storage
+from remuda.index import region_answers, storage
 from remuda.index.answers import Answer
+from remuda.index.choosing import NO_FLOATS, Bars, bars_of, best, raised
 from remuda.index.forking import in_child
-from remuda.index.hits import best, joined, none, side_by_side
+from remuda.index.hits import joined, none, side_by_side
 from remuda.index.matches import Match, Matches
 from remuda.index.merged_parts import merged, worth_merging
 from remuda.index.nearest import Near, shortfall
 from remuda.index.portions import Size, in_order, n_threads
-from remuda.index.question import Now, Question, Tags, Weights, counted
+from remuda.index.question import By, EventWeights, Now, Question, Tags, counted
+from remuda.index.region_answers import Undecided
 from remuda.index.roster import Column, Roster
 from remuda.index.segment import Segment
-from remuda.index.state import Ids, Late, Names, Part, State, Tail
+from remuda.index.state import Ids, Late, Names, Part, Plain, State, Tail
 from remuda.index.stores import Store, store_of
-from remuda.index.trial import try_out
+from remuda.index.trees import named_trees, read_trees, written_trees
+from remuda.index.trial import Tried, refuse_trees, try_out
+from remuda.index.weighing import Weighing
 from remuda.language.criterion import Criterion
 from remuda.language.json_form import read_event
-from remuda.matchers.contract import NAMES, Hits
+from remuda.language.text import parse
+from remuda.matchers.contract import Hits, check_name, conjunction_matcher
 from remuda.model.attributes import Attribute
+from remuda.model.binding import bound
 from remuda.model.conditions import OF_LACK
 from remuda.model.explanations import Explanation
 from remuda.model.expressions import Expression, Predicate, clock, fold
+from remuda.model.hierarchies import Hierarchies
+from remuda.model.terms import facts_of
+from remuda.model.weights import Weights
 
 T = TypeVar("T")
+
+Where = Expression | str | Mapping[str, Any]
 
 _SAMPLE = 1 << 16  # events of a sample that are looked at
 _TAIL = 192  # criteria that wait before they become a segment
@@ -64,11 +76,17 @@ class Published(NamedTuple):
 class Index:
     """Criteria under their ids. Many threads may search while others change it."""
 
-    def __init__(self, *, matcher: str = "auto", scalars: Iterable[str] = ()) -> None:
-        if matcher not in NAMES:
-            raise ValueError(f"there is no matcher {matcher!r}; there are {', '.join(NAMES)}")
+    def __init__(
+        self,
+        *,
+        matcher: str = "auto",
+        scalars: Iterable[str] = (),
+        hierarchies: Hierarchies | None = None,
+    ) -> None:
+        check_name(matcher)
         self.matcher = matcher
         self.scalars = frozenset(map(Attribute.parse, scalars))
+        self.hierarchies = named_trees(hierarchies)
         self._state = State()
         self._published: Published | None = None
         self._keep_alone()
@@ -80,15 +98,19 @@ class Index:
         *,
         matcher: str = "auto",
         scalars: Iterable[str] = (),
+        hierarchies: Hierarchies | None = None,
         sample: Any = None,
     ) -> Index:
         """Index the criteria at once; `scalars` are attributes that are never lists.
 
+        `hierarchies` are the trees that criteria name: `attr("city").under("geo", "IN")`. They are
+        kept with the index, for what comes later and when it is saved.
+
         A `sample` of the events to come, in any form that `match_many` takes, makes `auto` and
         the PS-Trees faster: criteria hang where such events seldom look. A few thousand suffice.
         """
-        index = cls(matcher=matcher, scalars=scalars)
-        found = _given(criteria)
+        index = cls(matcher=matcher, scalars=scalars, hierarchies=hierarchies)
+        found = [one.bound(index.hierarchies) for one in _given(criteria)]
         if found:
             part = index._part(found, np.arange(len(found), dtype=np.int64), sample)
             index._state = State((part,), next_order=len(found))
@@ -121,8 +143,7 @@ class Index:
 
     def add(self, criteria: Criterion | Iterable[Criterion]) -> None:
         """One criterion more, or many in one step; DuplicateCriterion if an id is taken."""
-        found = _given(criteria)
-        try_out(found)
+        found = try_out(_given(criteria), self.hierarchies)
         with self._writing:
             state = self._state
             for criterion in found:
@@ -133,8 +154,7 @@ class Index:
 
     def update(self, criteria: Criterion | Iterable[Criterion]) -> None:
         """Put each criterion in the place of the one with its id, or add it; all in one step."""
-        found = _given(criteria)
-        try_out(found)
+        found = try_out(_given(criteria), self.hierarchies)
         with self._writing:
             state = self._state
             wheres = [state.find(criterion.id) for criterion in found]
@@ -188,25 +208,22 @@ class Index:
 
         With `tags`, only of criteria that have any of them.
         """
-        state, question = self._state, Question.of(now, tags)
+        state, question, event = self._state, Question.of(now, tags), _event(event)
+        parts, tail = state.parts, state.tail
         found: list[tuple[int, str]] = []
-        late: Iterable[Late] = state.tail
-        parts = state.parts
-        if state.tail.made is not None:
-            parts, late = (*parts, state.tail.made), ()
+        if tail.made is None:
+            try:
+                found = tail.satisfied(event, question)
+            except MemoryError:
+                raise
+            except Exception:
+                parts = self._parts(state)
+        else:
+            parts = (*parts, tail.made)
         for part in parts:
             rows = part.match(part.segment.encoder.encode((event,), question.now), question).rows
             orders = part.roster.orders[rows].tolist()
             found += zip(orders, part.roster.names(rows), strict=True)
-        for one in late:
-            criterion = one.criterion
-            try:
-                if question.admits(criterion) and criterion.holds(event, now=question.now):
-                    found.append((one.order, criterion.id))
-            except MemoryError:
-                raise
-            except Exception as error:
-                one.fail(error)
         return [name for _, name in sorted(found)]
 
     def match_json(self, event: str | bytes, *, tags: Tags = None, now: Now = None) -> list[str]:
@@ -225,23 +242,49 @@ class Index:
         return self._all(events, Question.of(now, tags), threads)
 
     def top(
-        self, event: Any, n: int, *, weights: Weights = None, tags: Tags = None, now: Now = None
+        self,
+        event: Any,
+        n: int,
+        *,
+        weights: Weights = None,
+        by: By = "score",
+        per: str | None = None,
+        tags: Tags = None,
+        now: Now = None,
     ) -> list[Match]:
-        """The n best by score, ties by id in code-point order."""
-        return self.top_many([event], n, weights=weights, tags=tags, now=now).best(0)
+        """The n best by score, ties by id in code-point order.
+
+        `weights` are the event's: by attribute, or by value of one (`{"state": {"CA": 0.9}}`).
+        `by="priority"` puts a criterion's priority before its score; with `per="advertiser"` they
+        are the n best of each group, the tag `advertiser:acme` being that of the group acme.
+        """
+        if weights is not None and not isinstance(weights, Mapping):
+            raise TypeError(
+                f"an event's weights are by attribute, such as {{'age': 2}}: {weights!r}"
+            )
+        question = Question.of(now, tags, counted(n), weights, by, per)
+        names = Names(self._state)
+        hits = self._finding(names, question)(Portion([_event(event)]))
+        return Matches.of(hits, names).best(0)
 
     def top_many(
         self,
         events: Any,
         n: int,
         *,
-        weights: Weights = None,
+        weights: EventWeights = None,
+        by: By = "score",
+        per: str | None = None,
         tags: Tags = None,
         now: Now = None,
         threads: int | None = None,
     ) -> Matches:
-        """The n best of each event; events and threads are those of `match_many`."""
-        return self._all(events, Question.of(now, tags, counted(n), weights), threads)
+        """The n best of each event; events and threads are those of `match_many`.
+
+        `weights` may also be a list, one for each event, or the name of a column of maps or
+        structs (of objects: of a field); `by` and `per` are those of `top`.
+        """
+        return self._all(events, Question.of(now, tags, counted(n), weights, by, per), threads)
 
     def count_many(
         self, events: Any, *, tags: Tags = None, now: Now = None, threads: int | None = None
@@ -255,7 +298,7 @@ class Index:
                 counts += part.count(portion, question)
             return counts
 
-        tallies = _tallied(state, events, question, count, threads)
+        tallies = self._tallied(state, events, question, count, threads)
         return np.concatenate([np.empty(0, np.int64), *tallies])
 
     def reach(
@@ -270,7 +313,7 @@ class Index:
             counts = [part.reach(portion, question) for part in parts]
             return np.concatenate([np.empty(0, np.int64), *counts])
 
-        for counts in _tallied(state, events, question, count, threads):
+        for counts in self._tallied(state, events, question, count, threads):
             reach += counts
         return reach[state.positions()]
 
@@ -283,7 +326,7 @@ class Index:
         """
         names = Names(self._state)
         size = Size.few(len(names))
-        for portion, hits in _portioned(events, self._finding(names, question), threads, size):
+        for portion, hits in self._portioned(events, self._finding(names, question), threads, size):
             size.learn(len(portion), len(hits.rows))
             yield Answer(portion, Matches.of(hits, names, portion.errors))
 
@@ -291,11 +334,41 @@ class Index:
         """The whole answer."""
         names = Names(self._state)
         errors, found = [], []
-        for portion, hits in _portioned(events, self._finding(names, question), threads):
+        for portion, hits in self._portioned(events, self._finding(names, question), threads):
             errors += [] if portion.errors is None else [portion.errors]
             found.append(hits)
         hits = joined(found or [none(0, scored=question.n is not None)])
         return Matches.of(hits, names, pa.concat_arrays(errors) if errors else None)
+
+    def _portioned(
+        self,
+        events: Any,
+        work: Callable[[Portion], T],
+        threads: int | None,
+        size: Size | None = None,
+    ) -> Iterator[tuple[Portion, T]]:
+        """What the work makes of the events, portion by portion, as suits the matcher."""
+        source, n = Source(_event(events)), n_threads(threads)
+        features = conjunction_matcher(self.matcher).features
+        n = min(n, features.callers or n)
+        size = size or Size.shared(source.n_rows, n, features.at_once or AT_ONCE)
+        return in_order(source, work, n, size)
+
+    def _tallied(
+        self,
+        state: State,
+        events: Any,
+        question: Question,
+        count: Callable[[Portion], Longs],
+        threads: int | None,
+    ) -> Iterator[Longs]:
+        """Counts of portion after portion, of few events where hits must be kept to be counted."""
+        adds_up = all(part.adds_up(question) for part in state.parts)
+        size = None if adds_up else Size.few(len(state))
+        for portion, counts in self._portioned(events, count, threads, size):
+            if size is not None:
+                size.learn(len(portion), int(counts.sum()))
+            yield counts
 
     def _finding(self, names: Names, question: Question) -> Callable[[Portion], Hits]:
         """What finds the positions that answer the question about some events."""
@@ -305,12 +378,9 @@ class Index:
             parts = self._answering(state, portion)
             if not parts:
                 return none(len(portion), scored=question.n is not None)
-            found = [part.hits(portion, question) for part in parts]
-            hits = side_by_side(found, names.starts)
-            if question.n is None or (len(state.parts) == 1 and not state.tail):
-                return hits
-            assert hits.scores is not None
-            return best(hits, hits.scores, question.n, names.ranks(hits.rows))
+            if question.n is None:
+                return side_by_side([part.hits(portion, question) for part in parts], names.starts)
+            return _best(parts, portion, question, names)
 
         return find
 
@@ -331,9 +401,62 @@ class Index:
             for _, name, part, place in near[:n]
         ]
 
+    def possible(
+        self,
+        where: Where | Iterable[Where],
+        *,
+        missing: Iterable[str] = (),
+        present: Iterable[str] = (),
+        tags: Tags = None,
+        now: Now = None,
+    ) -> Matches:
+        """The criteria that some event within a region satisfies, or within each of several.
+
+        A region is a conjunction of conditions on plain attributes, as text, as an expression or
+        as JSON. What it does not mention may be any scalar or missing, but for what is said to be
+        `missing` or `present`. `Matches.exact` says of each region whether its answer is exact;
+        otherwise it may name too many.
+        """
+        state, question = self._state, Question.of(now, tags)
+        regions = _regions(where, missing, present, question.now, self.hierarchies)
+        return region_answers.possible(self._parts(state), Names(state), regions, question)
+
+    def certain(
+        self,
+        where: Where | Iterable[Where],
+        *,
+        missing: Iterable[str] = (),
+        present: Iterable[str] = (),
+        tags: Tags = None,
+        now: Now = None,
+    ) -> Matches:
+        """The criteria that every event within a region satisfies, regions as for `possible`.
+
+        Where an answer is not exact, it may name too few.
+        """
+        state, question = self._state, Question.of(now, tags)
+        regions = _regions(where, missing, present, question.now, self.hierarchies)
+        return region_answers.certain(self._parts(state), Names(state), regions, question)
+
+    def undecided(
+        self, event: Any, unknown: Iterable[str], *, tags: Tags = None, now: Now = None
+    ) -> list[Undecided]:
+        """The criteria that depend on attributes of the event that are not known, and on which.
+
+        What is unknown may be any scalar or missing; all else is as in the event.
+        """
+        question = Question.of(now, tags)
+        region = Region.around(event, _paths(unknown, "unknown"), question.now)
+        return region_answers.undecided(self.parts, region, question)
+
     def explain(self, event: Any, id: str, *, now: Now = None) -> Explanation:
         """Why the criterion holds for the event, or why not."""
         return self[id].explain(event, now=now)
+
+    def warm(self) -> None:
+        """Do ahead what the first question would have to wait for: with `gpu`, the upload."""
+        for part in self.parts:
+            part.segment.warm()
 
     def stats(self) -> dict[str, Any]:
         """Sizes: criteria, clauses, dimensions, spaces, bytes, matcher, fill of tail and graves.
@@ -375,6 +498,7 @@ class Index:
             self._state = replace(self._state, parts=self._parts(self._state), tail=Tail())
             state = self._state
         facts = {"matcher": self.matcher, "scalars": sorted(map(str, self.scalars))}
+        facts |= written_trees(self.hierarchies)
         version = storage.save(state, facts, home)
         self._published = Published(home, version, state)
         return version
@@ -399,7 +523,8 @@ class Index:
             if version == old.version:
                 return False
             known = {part.segment.home: part for part in self._state.parts if part.segment.home}
-            state, _ = storage.load(old.store, version, known=known)
+            state, found = storage.load(old.store, version, known=known, matcher=self.matcher)
+            self.hierarchies = read_trees(found.facts)
             self._state, self._published = state, Published(old.store, version, state)
             return True
 
@@ -407,7 +532,8 @@ class Index:
         """Make one segment of all there is, and wait for it."""
         with self._writing:
             state = self._state
-            parts = (merged(self._parts(state), self.matcher),) if len(state) else ()
+            how = self.matcher, self.hierarchies
+            parts = (merged(self._parts(state), *how),) if len(state) else ()
             self._state = replace(state, parts=parts, tail=Tail())
 
     def _keep_alone(self) -> None:
@@ -436,11 +562,11 @@ class Index:
         try:
             while True:
                 with self._writing:
-                    sources = worth_merging(self._state.parts)
+                    sources, trees = worth_merging(self._state.parts), self.hierarchies
                     if not sources:
                         self._merging = None  # the next change may begin anew
                         return
-                made = merged(sources, self.matcher) if any(map(len, sources)) else None
+                made = merged(sources, self.matcher, trees) if any(map(len, sources)) else None
                 with self._writing:
                     self._replace(sources, made)
         except BaseException:
@@ -471,10 +597,14 @@ class Index:
 
     def _part(self, criteria: Sequence[Criterion], orders: Longs, sample: Any = None) -> Part:
         expressions = [criterion.expression for criterion in criteria]
+        roster = Roster.of(criteria, orders)
         segment = Segment.build(
-            expressions, matcher=self.matcher, scalars=self.scalars, sample=_sampled(sample)
-        )
-        return Part(segment, Roster.of(criteria, orders))
+            expressions, matcher=self.matcher, scalars=self.scalars, sample=_sampled(sample),
+            ranks=lambda: roster.ranks,
+        )  # fmt: skip
+        if not self.hierarchies:
+            refuse_trees(segment.words.vocabulary)
+        return Part(segment, roster)
 
     def _parts(self, state: State) -> tuple[Part, ...]:
         """The parts, and the tail as one more."""
@@ -485,10 +615,10 @@ class Index:
                 state.tail.made = self._part_of(state.tail.late)
             return (*state.parts, state.tail.made)
 
-    def _answering(self, state: State, portion: Portion) -> Sequence[Part | Tail]:
+    def _answering(self, state: State, portion: Portion) -> Sequence[Part | Plain]:
         """Those who answer for some events: the parts and the tail, which may be one or not."""
         if state.tail and state.tail.plain(portion):
-            return (*state.parts, state.tail)
+            return (*state.parts, Plain(state.tail, lambda: self._parts(state)[-1]))
         return self._parts(state)
 
 
@@ -498,43 +628,47 @@ def load(
     version: str | None = None,
     segments: Collection[str] | None = None,
     verify: bool = True,
+    matcher: str | None = None,
 ) -> Index:
     """Open a saved index, by default its newest version; its arrays are memory-mapped.
 
     It is in a directory, or at a URI, of which this machine then keeps a copy (REMUDA_CACHE).
-    With `segments`, only those are opened. The structure of all arrays is checked always, the
-    checksums of their files unless `verify` is off.
+    With `segments`, only those are opened; with `matcher`, they are arranged by that one, which
+    takes a while where they were saved with another. The structure of all arrays is checked always,
+    the checksums of their files unless `verify` is off.
     """
     home = store_of(path)
-    state, found = storage.load(home, version, segments, verify=verify)
-    index = Index(matcher=found.facts["matcher"], scalars=found.facts["scalars"])
+    if matcher is not None:
+        check_name(matcher)
+    state, found = storage.load(home, version, segments, verify=verify, matcher=matcher)
+    facts = found.facts
+    how = {"matcher": matcher or facts["matcher"], "scalars": facts["scalars"]}
+    index = Index(**how, hierarchies=read_trees(facts))
     index._state = state
     index._published = Published(home, found.name, state)
     return index
 
 
-def _portioned(
-    events: Any, work: Callable[[Portion], T], threads: int | None, size: Size | None = None
-) -> Iterator[tuple[Portion, T]]:
-    """What the work makes of the events, portion by portion."""
-    source, n = Source(events), n_threads(threads)
-    return in_order(source, work, n, size or Size.shared(source.n_rows, n))
-
-
-def _tallied(
-    state: State,
-    events: Any,
-    question: Question,
-    count: Callable[[Portion], Longs],
-    threads: int | None,
-) -> Iterator[Longs]:
-    """Counts of portion after portion, of few events where hits must be kept to be counted."""
-    adds_up = all(part.adds_up(question) for part in state.parts)
-    size = None if adds_up else Size.few(len(state))
-    for portion, counts in _portioned(events, count, threads, size):
-        if size is not None:
-            size.learn(len(portion), int(counts.sum()))
-        yield counts
+def _best(
+    parts: Sequence[Part | Plain], portion: Portion, question: Question, names: Names
+) -> Hits:
+    """The best of all parts; what one has reached is the bar for the next."""
+    n, weighing = question.n or 0, Weighing.of(portion, question)
+    bars: Bars | None = None
+    found: list[Hits] = []
+    for part in parts:
+        hits = part.best(portion, question, weighing, bars)
+        found.append(hits)
+        if question.per is None and isinstance(part, Part) and n and len(parts) > 1:
+            by_priority = question.by == "priority"
+            priorities = part.roster.priorities if by_priority else NO_FLOATS
+            bars = raised(bars, bars_of(hits, priorities, n))
+    if len(parts) == 1 and isinstance(parts[0], Part):
+        return found[0]
+    hits = side_by_side(found, names.starts)
+    priorities = names.priorities(hits.rows) if question.by == "priority" else NO_FLOATS
+    groups = names.groups(hits.rows, question)
+    return best(hits, n, names.ranks(hits.rows), priorities, groups)
 
 
 def _sampled(sample: Any) -> Callable[[Encoder], EventBatch] | None:
@@ -552,19 +686,25 @@ def _attributes(state: State) -> set[Attribute]:
 
 def _tells_null_from_absent(state: State) -> bool:
     words = (part.segment.words.vocabulary for part in state.parts)
-    if any(one.view is View.LACK for known in words for one in known.dimensions):
+    if any(_tells_lack(one) for known in words for one in known.dimensions):
         return True
     late = (one.criterion.expression for one in state.tail)
     return any(fold(one, lambda node, parts: any(parts) or _asks_lack(node)) for one in late)
 
 
+def _tells_lack(dimension: Dimension) -> bool:
+    return dimension.view is View.LACK or facts_of(dimension.term).tells_lack
+
+
 def _asks_lack(node: Expression) -> bool:
-    return isinstance(node, Predicate) and type(node.condition) in OF_LACK
+    if not isinstance(node, Predicate):
+        return False
+    return type(node.condition) in OF_LACK or facts_of(node.term).tells_lack
 
 
 def _note(node: Expression, found: set[Attribute]) -> None:
     if isinstance(node, Predicate):
-        found.add(node.attribute)
+        found.update(facts_of(node.term).attributes)
 
 
 def _any_large(criteria: Iterable[Criterion]) -> bool:
@@ -573,6 +713,41 @@ def _any_large(criteria: Iterable[Criterion]) -> bool:
 
 def _is_heavy(tail: Iterable[Late]) -> bool:
     return sum(late.criterion.n_parts for late in tail) > _TAIL_PARTS
+
+
+def _regions(
+    where: Where | Iterable[Where],
+    missing: Iterable[str],
+    present: Iterable[str],
+    now: int,
+    hierarchies: Hierarchies,
+) -> list[Region]:
+    """One region or many as many."""
+    several = [where] if isinstance(where, Expression | str | Mapping) else where
+    absent, there = _paths(missing, "missing"), _paths(present, "present")
+    expressions = [bound(_expression(one), hierarchies) for one in several]
+    return [Region.where(one, now, absent, there) for one in expressions]
+
+
+def _expression(where: Where) -> Expression:
+    if isinstance(where, Expression):
+        return where
+    if isinstance(where, str):
+        return parse(where)
+    return Criterion.from_json({"id": "region", **where}).expression
+
+
+def _paths(paths: Iterable[str], what: str) -> list[Attribute]:
+    if isinstance(paths, str):
+        raise TypeError(f"{what} is a set of paths, such as {{{paths!r}}}")
+    return [Attribute.parse(path) for path in paths]
+
+
+def _event(event: Any) -> Any:
+    """What is matched; an expression is not, and would silently match nothing."""
+    if isinstance(event, Expression):
+        raise TypeError("an expression is no event: ask possible() or certain() about a region")
+    return event
 
 
 def _found(state: State, id: str) -> tuple[int, int]:
@@ -584,7 +759,10 @@ def _found(state: State, id: str) -> tuple[int, int]:
 
 def _given(criteria: Criterion | Iterable[Criterion]) -> tuple[Criterion, ...]:
     """One or many as many, no id twice."""
-    found = (criteria,) if isinstance(criteria, Criterion) else tuple(criteria)
+    if isinstance(criteria, Tried):  # a caller's, who has tried them before writing them down
+        found: tuple[Criterion, ...] = criteria
+    else:
+        found = (criteria,) if isinstance(criteria, Criterion) else tuple(criteria)
     _no_duplicates(found)
     return found
 

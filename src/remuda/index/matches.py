@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from remuda.arrays import Floats, Ints, Longs
+from remuda.arrays import Bools, Floats, Ints, Longs
 from remuda.index.state import Names
 from remuda.matchers.contract import Hits
 
@@ -30,8 +30,10 @@ class Matches:
 
     Positions are places in `names`, the ids that the index had when it answered, and are in no
     order unless there are scores, which are best first. `errors` is an Arrow array where events
-    were JSON texts, and says of each that is no object why, null of the others. No Python object
-    is built unless it is asked for.
+    were JSON texts, and says of each that is no object why, null of the others. `exact` is there
+    where regions were asked about, and says of each whether its answer is exact: where not, there
+    may be too many that are possible, or too few that are certain. No Python object is built unless
+    it is asked for.
     """
 
     offsets: Longs
@@ -39,6 +41,7 @@ class Matches:
     names: Names
     scores: Floats | None = None
     errors: Array | None = None
+    exact: Bools | None = None
 
     @classmethod
     def of(cls, hits: Hits, names: Names, errors: Array | None = None) -> Matches:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from remuda.arrays import Longs, frozen, starts_of
+from remuda.arrays import Floats, Longs, frozen, starts_of
 from remuda.encoding.merged_plans import merge
 from remuda.encoding.narrowing import GONE
 from remuda.index.gathered import Gathered
@@ -26,6 +27,7 @@ from remuda.index.roster import (
 from remuda.index.segment import Lazy, Segment
 from remuda.index.state import Part
 from remuda.language.criterion import FOREVER
+from remuda.model.hierarchies import Hierarchies
 
 Array: TypeAlias = Any  # pyarrow has no types of its own
 T = TypeVar("T")
@@ -44,7 +46,7 @@ def worth_merging(parts: Sequence[Part]) -> list[Part]:
     return next((tier for _, tier in sorted(tiers.items()) if len(tier) >= _FANOUT), [])
 
 
-def merged(parts: Sequence[Part], matcher: str) -> Part:
+def merged(parts: Sequence[Part], matcher: str, hierarchies: Hierarchies | None = None) -> Part:
     """One part of what is still there in the parts, in the order of insertion."""
     rosters = [part.roster for part in parts]
     offsets = starts_of([len(roster) for roster in rosters])
@@ -57,28 +59,36 @@ def merged(parts: Sequence[Part], matcher: str) -> Part:
     numbers[places] = np.arange(len(places))
     plans = [(part.segment.plan, part.segment.words.vocabulary) for part in parts]
     plan, vocabulary = merge(plans, np.split(numbers, starts[1:]))
-    segment = Segment.over(plan, Lazy(lambda: vocabulary), matcher)
-    return Part(segment, _roster(rosters, places, numbers, orders[places]))
+    roster = _roster(rosters, places, numbers, orders[places], hierarchies)
+    return Part(Segment.over(plan, Lazy(lambda: vocabulary), matcher, roster.ranks), roster)
 
 
-def _roster(rosters: Sequence[Roster], places: Longs, numbers: Longs, orders: Longs) -> Roster:
+def _roster(
+    rosters: Sequence[Roster],
+    places: Longs,
+    numbers: Longs,
+    orders: Longs,
+    hierarchies: Hierarchies | None,
+) -> Roster:
     ids = _gathered([one.ids for one in rosters], places, StoredIds)
     names = _bytes(ids)
     ranks = np.empty(len(ids), np.int32)
     ranks[pc.array_sort_indices(names).to_numpy()] = np.arange(len(ids), dtype=np.int32)
     return Roster(
         ids,
-        _gathered([one.criteria for one in rosters], places, _packed),
+        _gathered([one.criteria for one in rosters], places, partial(_packed, hierarchies)),
         frozen(orders),
         frozen(ranks),
         frozen(slots_of(_checksums(names))),
         _tags(rosters, numbers, len(ids)),
         _terms(rosters, places),
+        _priorities(rosters, places),
     )
 
 
-def _packed(documents: Array) -> StoredCriteria:
-    return StoredCriteria(memoryview(packed_documents(documents)), len(documents))
+def _packed(hierarchies: Hierarchies | None, documents: Array) -> StoredCriteria:
+    data = memoryview(packed_documents(documents))
+    return StoredCriteria(data, len(documents), hierarchies=hierarchies)
 
 
 def _gathered(
@@ -163,3 +173,9 @@ def _terms(rosters: Sequence[Roster], places: Longs) -> Longs:
     each = [one.terms if len(one.terms) else np.tile(forever, (len(one), 1)) for one in rosters]
     found = np.concatenate(each)[places]
     return frozen(np.empty((0, 2), np.int64) if (found == forever).all() else found)
+
+
+def _priorities(rosters: Sequence[Roster], places: Longs) -> Floats:
+    each = [one.priorities if len(one.priorities) else np.zeros(len(one)) for one in rosters]
+    found = np.concatenate(each)[places]
+    return frozen(found if found.any() else np.empty(0))

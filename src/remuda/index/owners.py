@@ -7,17 +7,22 @@ nothing need be looked up where clause i is criterion i's.
 
 from __future__ import annotations
 
+from collections import deque
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from remuda.arrays import Ints, Longs, Ragged, frozen
+from remuda.arrays import Floats, Ints, Longs, Ragged, frozen
+from remuda.encoding.bounds import most_of
 from remuda.encoding.plan import Plan
 from remuda.jit import kernel
 from remuda.matchers.contract import Hits
+from remuda.matchers.kernels.best import Choice, Room, room_for
 
 _ONE = np.uint64(1)
+_ROOMS = 4  # that are kept: as many calls at once find one
 
 
 class Owners(NamedTuple):
@@ -72,6 +77,9 @@ class Owning:
 
     def __init__(self) -> None:
         self._made: tuple[Owners, Owners, bool] | None = None
+        self._absolute: Floats | None = None
+        self._longest: int | None = None
+        self._rooms: deque[Room] = deque()
 
     def of(self, plan: Plan) -> tuple[Owners, Owners, bool]:
         """Of its conjunctions, of its CNF rows; whether a criterion must be checked beyond that."""
@@ -80,6 +88,29 @@ class Owning:
             both = Owners.of(plan.owners, n), Owners.of(plan.cnf_owners, n)
             self._made = *both, bool(plan.checked.any())
         return self._made
+
+    def absolute_bounds(self, plan: Plan) -> Floats:
+        """The most that each criterion scores, whatever the signs of weights."""
+        if self._absolute is None:
+            predicates = plan.conjunctions.predicates
+            self._absolute = frozen(most_of(plan.programs, predicates, absolute=True))
+        return self._absolute
+
+    def lend(self, plan: Plan, choice: Choice, n_attributes: int) -> Room:
+        """Room to choose in, for one call at a time; clean, and of the sizes that are wanted."""
+        with suppress(IndexError):  # another thread took the last one
+            room = self._rooms.pop()
+            wanted = int(choice.heaps[-1]), len(choice.heaps) - 1
+            if (len(room.scores), len(room.n_kept)) == wanted:
+                return room
+        if self._longest is None:
+            self._longest = int(np.diff(plan.programs.starts).max(initial=0))
+        return room_for(choice, n_attributes, self._longest)
+
+    def give_back(self, room: Room) -> None:
+        """Take back what was lent, if the call that had it did not fail."""
+        if len(self._rooms) < _ROOMS:
+            self._rooms.append(room)
 
 
 @kernel

@@ -54,13 +54,13 @@ class Size:
         return cls(max(1, min(_FIRST, _UNKNOWN // max(n_criteria, 1))), bounded=True)
 
     @classmethod
-    def shared(cls, n_events: int | None, threads: int) -> Size:
-        """A size by which all threads have about the same to do."""
+    def shared(cls, n_events: int | None, threads: int, at_once: int = AT_ONCE) -> Size:
+        """A size, no more than `at_once`, by which all threads have about the same to do."""
         if threads == 1:
-            return cls(AT_ONCE)
+            return cls(at_once)
         if n_events is None:
             return cls(_STREAMED)
-        n_turns = -(-n_events // (AT_ONCE * threads)) * threads
+        n_turns = -(-n_events // (at_once * threads)) * threads
         return cls(max(-(-n_events // max(n_turns, 1)), _FEWEST))
 
     def learn(self, n_events: int, n_matches: int) -> None:

@@ -1,139 +1,209 @@
-"""The best without scoring every match: a matcher that ranks clauses by upper bounds helps.
-
-A clause is stored once for all criteria that own it, so it is ranked by the largest weights that
-any of them gives its predicates. The owners of the best clauses are then scored exactly; when the
-worst of the best beats the clauses that were cut off, no other criterion can be among them.
-"""
+"""What matchers are told of scores when they are built."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from remuda.arrays import Bools, Floats, Ints, Longs, starts_of
+from remuda.arrays import Bools, Floats, Ints, Ragged
+from remuda.encoding.bounds import OfOwners, largest, leaf_bounds, merits_of, most_of
 from remuda.encoding.plan import Plan
+from remuda.encoding.programs import Programs
 from remuda.jit import kernel
-from remuda.matchers.contract import Hits, Ranked
+from remuda.matchers.contract import ItemBounds, Merits
 
-_SLACK = 1e-9  # sums in another order differ by less
+_ROUNDING = 1e-12  # of sums in another order
 
 
-def bounds(plan: Plan) -> Floats | None:
-    """For each item of the plan's clauses the most that it scores for an owner, where known.
+def merits(plan: Plan, ranks: Ints) -> Merits:
+    """Of each clause the most that it scores for an owner, and the first rank of such owners."""
+    of_owners = _merits(plan).of_owners
+    who = np.where(plan.owners.items < 0, ~plan.owners.items, plan.owners.items)
+    scores = largest(plan.owners, of_owners)
+    rows = np.repeat(np.arange(len(scores)), np.diff(plan.owners.starts))
+    first = np.full(len(scores), np.iinfo(np.int32).max, np.int32)
+    best = of_owners == scores[rows]
+    np.minimum.at(first, rows[best], ranks[who[best]])
+    return Merits(scores, first)
 
-    It is known if every criterion's clauses are the conjunctions that were written (not fewer, for
-    one is within another, nor other ones), and no weight is below zero. Single values must not
-    have weights of their own: bounds would be so far above the scores that they save nothing.
+
+def _merits(plan: Plan) -> OfOwners:
+    criteria = plan.bounds.criteria
+    if not len(criteria):
+        criteria = most_of(plan.programs, plan.conjunctions.predicates)
+    return merits_of(plan.programs, plan.conjunctions, plan.owners, plan.checked, criteria)
+
+
+def item_bounds(plan: Plan) -> ItemBounds:
+    """Those of the conjunctions; of one that is not as written, all is in the first item asked for.
+
+    Weights below zero count as 0.
     """
-    if plan.cnf.n_rows or plan.checked.any() or len(plan.programs.value_weight):
-        return None
-    programs, clauses = plan.programs, plan.conjunctions.clauses
-    criteria = np.where(plan.owners.items < 0, ~plan.owners.items, plan.owners.items)
-    order = np.argsort(criteria, kind="stable")
-    rows = np.repeat(np.arange(len(clauses.starts) - 1), np.diff(plan.owners.starts))
-    owned_starts = starts_of(np.bincount(criteria, minlength=plan.n_criteria))
-    found = np.zeros(len(clauses.items))
-    known = _bounds(
-        owned_starts, rows[order], *clauses, programs.starts, programs.codes,
-        programs.leaf_literal, programs.leaf_weight, found,
-    )  # fmt: skip
-    return found if known else None
+    table, programs = plan.conjunctions, plan.programs
+    found = _merits(plan)
+    rows = np.maximum(largest(plan.owners, found.of_owners), 0.0)
+    leaves = np.maximum(leaf_bounds(programs, table.predicates), 0.0)
+    items = np.zeros(len(table.clauses.items))
+    _raise_items(table.clauses, plan.owners, programs, leaves, table.predicates.on_missing, items)
+    sizes = np.diff(table.clauses.starts)
+    sums = np.add.reduceat(np.append(items, 0.0), table.clauses.starts[:-1])
+    loose = ~found.exact | ((sums < rows * (1 - _ROUNDING)) & (sizes > 0))
+    items[np.repeat(loose, sizes)] = 0.0
+    spare = np.zeros(len(items))
+    _add_to_first(table.clauses, table.predicates.on_missing, np.where(loose, rows, 0.0), spare)
+    return ItemBounds(items, spare, rows)
 
 
-def settled(ranked: Ranked, n_asked: int, best: Hits, n: int) -> Bools:
-    """Whether the best of each event are the best of all, so many clauses having been asked for."""
-    assert best.scores is not None
-    cut = _last(ranked.starts, ranked.scores, n_asked)
-    worst = _last(best.starts, best.scores, n)
-    slack = _SLACK * np.maximum(np.abs(worst), 1.0)
-    settled: Bools = np.isneginf(cut) | (cut < worst - np.where(np.isfinite(slack), slack, 0.0))
-    return settled
-
-
-def _last(starts: Longs, scores: Floats, n: int) -> Floats:
-    """The n-th score of each event; minus infinity where it has fewer."""
-    last = np.full(len(starts) - 1, -np.inf)
-    full = np.diff(starts) >= n
-    last[full] = scores[starts[1:][full] - 1]
-    return last
-
-
-@kernel
-def _bounds(
-    owned_starts: Longs,
-    owned: Longs,
-    clause_starts: Longs,
-    items: Ints,
-    program_starts: Longs,
-    codes: Ints,
-    leaf_literal: Ints,
-    leaf_weight: Floats,
-    found: Floats,
-) -> bool:
-    """Each conjunction of each program, a leaf by itself being one, noted at its clause."""
-    leaves = np.empty(64, np.int32)
-    for criterion in range(len(owned_starts) - 1):
-        own = owned[owned_starts[criterion] : owned_starts[criterion + 1]]
-        end, n, n_groups = program_starts[criterion + 1], 0, 0
-        for at in range(program_starts[criterion], end):
-            code = codes[at]
-            if code >= 0:
-                if n == len(leaves):
-                    leaves = np.concatenate((leaves, leaves))
-                leaves[n] = code
-                n += 1
-                continue
-            n_parts, either = (-code - 1) >> 1, (-code - 1) & 1
-            if either and (at < end - 1 or n_parts != n_groups + n):
-                return False  # an Or in an And
-            if not either and (n_parts > n or (at == end - 1 and n_groups > 0)):
-                return False  # an And in an And
-            for i in range(n if either else 1):  # what is left are conjunctions of one each
-                first, last = (i, i + 1) if either else (n - n_parts, n)
-                if not _note(
-                    leaves[first:last], own, clause_starts, items,
-                    leaf_literal, leaf_weight, found,
-                ):  # fmt: skip
-                    return False
-            n = 0 if either else n - n_parts
-            n_groups += 1
-        if n > 1 or (n == 1 and n_groups > 0):
-            return False
-        if n == 1 and not _note(
-            leaves[:1], own, clause_starts, items,
-            leaf_literal, leaf_weight, found,
-        ):  # fmt: skip
-            return False
-    return True
+def cnf_item_bounds(plan: Plan) -> ItemBounds:
+    """Those of the disjunctions; a row that is not as it was written has its bound in each item."""
+    table, programs, rows = plan.cnf.table, plan.programs, plan.cnf.rows
+    criteria = plan.bounds.criteria
+    if not len(criteria):
+        criteria = most_of(programs, plan.conjunctions.predicates)
+    most = np.maximum(largest(plan.cnf_owners, criteria[plan.cnf_owners.items]), 0.0)
+    leaves = np.maximum(leaf_bounds(programs, table.predicates), 0.0)
+    items = np.zeros(len(table.clauses.items))
+    on_missing = table.predicates.on_missing
+    noted = _raise_disjunctions(
+        rows, plan.cnf_owners, table.clauses, programs, leaves, on_missing, plan.checked, items
+    )
+    spare = np.zeros(len(items))
+    for row in np.flatnonzero(~noted):
+        for clause in rows.row(int(row)):
+            here = slice(table.clauses.starts[clause], table.clauses.starts[clause + 1])
+            spare[here] = np.maximum(spare[here], most[row])
+    return ItemBounds(items, spare, most)
 
 
 @kernel
-def _note(
-    leaves: Ints,
-    own: Longs,
-    clause_starts: Longs,
-    items: Ints,
-    leaf_literal: Ints,
-    leaf_weight: Floats,
-    found: Floats,
+def _raise_items(
+    clauses: Ragged,
+    owners: Ragged,
+    programs: Programs,
+    leaf_most: Floats,
+    on_missing: Bools,
+    items: Floats,
+) -> None:
+    """Raise each item that is asked for to what it scores for an owner of its clause."""
+    for clause in range(len(clauses.starts) - 1):
+        for i in range(owners.starts[clause], owners.starts[clause + 1]):
+            owner = owners.items[i]
+            criterion = owner if owner >= 0 else ~owner
+            for place in range(clauses.starts[clause], clauses.starts[clause + 1]):
+                if not on_missing[clauses.items[place]]:
+                    most = _most_of_literal(clauses.items[place], criterion, programs, leaf_most)
+                    items[place] = max(items[place], most)
+
+
+@kernel
+def _most_of_literal(literal: int, criterion: int, programs: Programs, leaf_most: Floats) -> float:
+    most = 0.0
+    for at in range(programs.starts[criterion], programs.starts[criterion + 1]):
+        code = programs.codes[at]
+        if code >= 0 and programs.leaf_literal[code] == literal:
+            most = max(most, leaf_most[code])
+    return most
+
+
+@kernel
+def _add_to_first(clauses: Ragged, on_missing: Bools, lacking: Floats, items: Floats) -> None:
+    """Add what each clause lacks to the first of its items that an event must meet."""
+    for clause in range(len(lacking)):
+        for place in range(clauses.starts[clause], clauses.starts[clause + 1]):
+            if not on_missing[clauses.items[place]]:
+                items[place] += lacking[clause]
+                break
+
+
+@kernel
+def _raise_disjunctions(
+    rows: Ragged,
+    owners: Ragged,
+    clauses: Ragged,
+    programs: Programs,
+    leaf_most: Floats,
+    on_missing: Bools,
+    checked: Bools,
+    items: Floats,
+) -> Bools:
+    """Raise the items of rows that are just as their owners were written; which rows are."""
+    noted = np.ones(len(rows.starts) - 1, np.bool_)
+    for row in range(len(noted)):
+        for i in range(owners.starts[row], owners.starts[row + 1]):
+            criterion = owners.items[i]
+            noted[row] &= not checked[criterion] and _is_written(
+                row, criterion, rows, clauses, programs, leaf_most, on_missing
+            )
+        if not noted[row]:
+            continue
+        for i in range(owners.starts[row], owners.starts[row + 1]):
+            for j in range(rows.starts[row], rows.starts[row + 1]):
+                clause = rows.items[j]
+                for place in range(clauses.starts[clause], clauses.starts[clause + 1]):
+                    most = _most_of_literal(
+                        clauses.items[place], owners.items[i], programs, leaf_most
+                    )
+                    items[place] = max(items[place], most)
+    return noted
+
+
+@kernel
+def _is_written(
+    row: int,
+    criterion: int,
+    rows: Ragged,
+    clauses: Ragged,
+    programs: Programs,
+    leaf_most: Floats,
+    on_missing: Bools,
 ) -> bool:
-    """Raise the bounds of the clause that has just these leaves; False where there is none."""
-    for clause in own:
-        begin, end = clause_starts[clause], clause_starts[clause + 1]
-        if end - begin != len(leaves):
+    """Whether a criterion is an And of Ors of leaves, each of which is a disjunction of the row."""
+    begin, end = programs.starts[criterion], programs.starts[criterion + 1]
+    used = np.zeros(rows.starts[row + 1] - rows.starts[row], np.bool_)
+    first = begin  # of the leaves that belong to no Or yet
+    last = -programs.codes[end - 1] - 1
+    last_and = end - 1 if last >= 0 and not last & 1 else end
+    n_groups = 0
+    for at in range(begin, last_and):
+        code = programs.codes[at]
+        if code >= 0:
+            if leaf_most[code] > 0 and on_missing[programs.leaf_literal[code]]:
+                return False  # what scores has no list
             continue
-        n_met = 0  # items that some leaf is
-        for place in range(begin, end):
-            for leaf in leaves:
-                if items[place] == leaf_literal[leaf]:
-                    n_met += 1
-                    break
-        if n_met < len(leaves):
-            continue
-        for leaf in leaves:
-            if leaf_weight[leaf] < 0:
+        n_parts, either = (-code - 1) >> 1, (-code - 1) & 1
+        if not either or n_parts > at - first:
+            return False
+        for alone in range(first, at - n_parts):
+            if not _uses(programs, alone, alone + 1, row, rows, clauses, used):
                 return False
-            for place in range(begin, end):
-                if items[place] == leaf_literal[leaf]:
-                    found[place] = max(found[place], leaf_weight[leaf])
-        return True
+            n_groups += 1
+        if not _uses(programs, at - n_parts, at, row, rows, clauses, used):
+            return False
+        n_groups += 1
+        first = at + 1
+    for alone in range(first, last_and):
+        if not _uses(programs, alone, alone + 1, row, rows, clauses, used):
+            return False
+        n_groups += 1
+    return bool(used.all()) and (last_and < end or n_groups == 1)
+
+
+@kernel
+def _uses(
+    programs: Programs, begin: int, end: int, row: int, rows: Ragged, clauses: Ragged, used: Bools
+) -> bool:
+    """Whether some disjunction that is not yet used has just the leaves; it is used then."""
+    for j in range(len(used)):
+        clause = rows.items[rows.starts[row] + j]
+        n_items = clauses.starts[clause + 1] - clauses.starts[clause]
+        if used[j] or n_items != end - begin:
+            continue
+        same = True
+        for at in range(begin, end):
+            met = False
+            for place in range(clauses.starts[clause], clauses.starts[clause + 1]):
+                met |= clauses.items[place] == programs.leaf_literal[programs.codes[at]]
+            same &= met
+        if same:
+            used[j] = True
+            return True
     return False

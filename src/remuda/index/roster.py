@@ -8,25 +8,27 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from remuda.arrays import Bools, Ints, Longs, frozen, starts_of
+from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, frozen, invert, starts_of
 from remuda.encoding.checks import check
 from remuda.index.directory import named
 from remuda.index.forking import in_child
 from remuda.index.gathered import Gathered
 from remuda.jit import kernel
 from remuda.language.criterion import FOREVER, Criterion
+from remuda.model.hierarchies import Hierarchies
 
 T = TypeVar("T")
 
 _BATCH = 256  # criteria that are compressed together, or fewer
 _BATCH_BYTES = 1 << 22  # of their documents: payloads may be long, and one is read with its batch
 _REMEMBERED = 256  # sets of tags whose places are kept
+_MASKS = 8  # of them for which there is a byte a place; kinds of groups that are kept
 
 
 class Column(Sequence[T]):
@@ -54,8 +56,14 @@ class StoredIds(Column[str]):
 class StoredCriteria(Sequence[Criterion]):
     """Criteria as JSON documents in an Arrow file of small compressed batches; read when asked."""
 
-    def __init__(self, data: memoryview, n: int, path: Path = Path("criteria.arrow")) -> None:
-        self._path = path
+    def __init__(
+        self,
+        data: memoryview,
+        n: int,
+        path: Path = Path("criteria.arrow"),
+        hierarchies: Hierarchies | None = None,
+    ) -> None:
+        self._path, self._hierarchies = path, hierarchies
         self._file = pa.ipc.open_file(pa.py_buffer(data))
         self._n = n
         self._last: tuple[int, Any] = (-1, None)
@@ -73,13 +81,16 @@ class StoredCriteria(Sequence[Criterion]):
             if not self._in_batch:
                 self._in_batch = len(self._batch(0))
             number, row = divmod(place, self._in_batch)
-            return Criterion.from_json(self._batch(number)[row].as_py())
+            return self._read(self._batch(number)[row].as_py())
 
     def __iter__(self) -> Iterator[Criterion]:
         for number in range(self._file.num_record_batches):
             with named(self._path):
-                found = list(map(Criterion.from_json, self._batch(number).to_pylist()))
+                found = list(map(self._read, self._batch(number).to_pylist()))
             yield from found
+
+    def _read(self, document: bytes) -> Criterion:
+        return Criterion.from_json(document).bound(self._hierarchies)
 
     def _unlock(self) -> None:
         self._reading = threading.Lock()
@@ -113,12 +124,21 @@ def packed_documents(documents: Any) -> bytes:
     return found
 
 
+class Groups(NamedTuple):
+    """The names of groups, None being that of places without any, and the groups of each place."""
+
+    names: list[str | None]
+    of_places: Ragged
+
+
 class Tags:
     """Which places have which tags."""
 
     def __init__(self, names: Sequence[str], starts: Longs, places: Ints) -> None:
         self.names, self.starts, self.places = names, starts, places
         self._asked: dict[frozenset[str], Ints] = {}
+        self._masks: dict[frozenset[str], Bools] = {}
+        self._groups: dict[str, Groups] = {}
 
     @classmethod
     def of(cls, criteria: Sequence[Criterion]) -> Tags:
@@ -142,6 +162,37 @@ class Tags:
             self._asked[tags] = found
         return found
 
+    def mask(self, tags: frozenset[str], n: int) -> Bools:
+        """Whether each of n places has any of the tags; the last few are remembered."""
+        found = self._masks.get(tags)
+        if found is None:
+            found = np.zeros(n, np.bool_)
+            found[self.of_any(tags)] = True
+            if len(self._masks) >= _MASKS:
+                self._masks = {}
+            self._masks[tags] = frozen(found)
+        return found
+
+    def groups(self, per: str, n: int) -> Groups:
+        """The groups of n places by the tags `per:…`; those without any are one more group."""
+        found = self._groups.get(per)
+        if found is None:
+            begin, mark = bisect_left(self.names, f"{per}:"), f"{per}:"
+            end = begin
+            while end < len(self.names) and self.names[end].startswith(mark):
+                end += 1
+            names: list[str | None] = [name[len(mark) :] for name in self.names[begin:end]]
+            starts = self.starts[begin : end + 1]
+            places = self.places[starts[0] : starts[-1]]
+            rest = np.setdiff1d(np.arange(n, dtype=np.int32), places)
+            rows = Ragged(
+                np.append(starts - starts[0], len(places) + len(rest)),
+                np.concatenate([places, rest]),
+            )
+            found = Groups([*names, None], frozen(invert(rows, n)))
+            self._groups = {**self._groups, per: found} if len(self._groups) < _MASKS else {}
+        return found
+
     def _of_one(self, tag: str) -> Ints:
         at = bisect_left(self.names, tag)
         if at == len(self.names) or self.names[at] != tag:
@@ -160,6 +211,7 @@ class Roster:
     slots: Ints  # a hash table: places by the checksums of their ids, -1 where there is none
     tags: Tags
     terms: Longs  # of each place: from and until in microseconds; empty if all are in force
+    priorities: Floats  # of each place; empty if all are 0
 
     @classmethod
     def of(cls, criteria: Sequence[Criterion], orders: Longs) -> Roster:
@@ -168,7 +220,8 @@ class Roster:
         ranks[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids), dtype=np.int32)
         slots = slots_of(np.array([checksum(name) for name in ids], np.uint32))
         arrays = frozen(orders), frozen(ranks), frozen(slots)
-        return cls(ids, criteria, *arrays, Tags.of(criteria), _terms(criteria))
+        tags, terms = Tags.of(criteria), _terms(criteria)
+        return cls(ids, criteria, *arrays, tags, terms, _priorities(criteria))
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -238,7 +291,17 @@ def _terms(criteria: Sequence[Criterion]) -> Longs:
     return frozen(np.array(found, np.int64))
 
 
+def _priorities(criteria: Sequence[Criterion]) -> Floats:
+    found = [criterion.priority for criterion in criteria]
+    return frozen(np.array(found if any(found) else [], np.float64))
+
+
 def in_force(terms: Longs, now: int) -> Bools:
     """Which of the terms the moment, in milliseconds, lies in."""
-    moment = min(max(now * 1000, FOREVER[0]), FOREVER[1] - 1)
-    return (terms[:, 0] <= moment) & (moment < terms[:, 1])
+    at = moment(now)
+    return (terms[:, 0] <= at) & (at < terms[:, 1])
+
+
+def moment(now: int) -> int:
+    """The milliseconds as microseconds that terms are compared with."""
+    return min(max(now * 1000, FOREVER[0]), FOREVER[1] - 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,29 +10,49 @@ import numpy as np
 
 from remuda.arrays import Bools, Floats, Ints, Longs, frozen
 from remuda.encoding.encoder import Encoder
-from remuda.encoding.plan import Plan, Programs, plan
+from remuda.encoding.events import Portion
+from remuda.encoding.plan import Plan, plan
+from remuda.encoding.programs import Programs
 from remuda.encoding.table import EventBatch, Predicates
 from remuda.encoding.vocabulary import Vocabulary
-from remuda.index.hits import best, joined, of_event, only, side_by_side
+from remuda.index.choosing import (
+    NO_FLOATS,
+    NO_INTS,
+    NO_LONGS,
+    Bars,
+    Wanted,
+    bars_of,
+    best,
+    groups_of,
+    raised,
+)
+from remuda.index.hits import none, only, side_by_side
 from remuda.index.owners import Owners, Owning
-from remuda.index.ranking import bounds, settled
+from remuda.index.ranking import cnf_item_bounds, item_bounds, merits
+from remuda.index.regions import Widened, Widening
+from remuda.index.weighing import Weighed
 from remuda.jit import kernel
 from remuda.matchers.contract import (
     CnfMatcher,
     Hits,
     Matcher,
-    RankingMatcher,
+    Ranked,
     cnf_matcher,
     conjunction_matcher,
     counting,
     describing,
+    encoding,
     has_own_cnf,
     ranking,
+    warming,
 )
-from remuda.matchers.kernels.programs import lacking, score
+from remuda.matchers.kernels.best import Asked, Choice, Owned, choose
+from remuda.matchers.kernels.programs import lacking, score, truth
 from remuda.matchers.kernels.truth import lay_out, no_event, take_away
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import Expression
+
+_MANY = 1 << 10  # rows that are worth the way to a device
 
 
 @dataclass(slots=True)
@@ -43,6 +63,7 @@ class Lazy:
     _encoder: Encoder | None = None
     _vocabulary: Vocabulary | None = None
     _ones: Floats | None = None
+    _attribute_of_dim: Ints | None = None
     reported: int = 0  # dimensions set aside that a warning has named
 
     @property
@@ -59,20 +80,24 @@ class Lazy:
     @property
     def encoder(self) -> Encoder:
         if self._encoder is None:  # two threads may both make one: they are the same
-            self._encoder = Encoder(self.vocabulary)
+            self._encoder = Encoder(self.vocabulary, ElementIndex)
         return self._encoder
 
-    def weights(self, given: Mapping[Attribute, float]) -> Floats:
-        """The weight of each attribute: 1 where none is given."""
+    @property
+    def attribute_of_dim(self) -> Ints:
+        """The number of each dimension's attribute."""
+        if self._attribute_of_dim is None:
+            known = self.vocabulary
+            found = [known.weighed[one.attribute] for one in known.dimensions]
+            self._attribute_of_dim = frozen(np.array(found, np.int32))
+        return self._attribute_of_dim
+
+    @property
+    def ones(self) -> Floats:
+        """A weight of 1 for each attribute."""
         if self._ones is None:
-            self._ones = frozen(np.ones(len(self.vocabulary.attributes), np.float64))
-        if not given:
-            return self._ones
-        weights, positions = self._ones.copy(), self.vocabulary.positions
-        for attribute, weight in given.items():
-            if attribute in positions:
-                weights[positions[attribute]] = weight
-        return frozen(weights)
+            self._ones = frozen(np.ones(len(self.vocabulary.weighed), np.float64))
+        return self._ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +111,7 @@ class Segment:
     dim_of_space: Ints
     home: str | None = None  # the directory that it is saved in
     _owning: Owning = field(default_factory=Owning, init=False, repr=False, compare=False)
+    _widening: Widening = field(default_factory=Widening, init=False, repr=False, compare=False)
 
     @classmethod
     def build(
@@ -95,11 +121,16 @@ class Segment:
         matcher: str,
         scalars: Collection[Attribute] = (),
         sample: Callable[[Encoder], EventBatch] | None = None,
+        ranks: Callable[[], Ints] | None = None,
     ) -> Segment:
-        """Plan and arrange the expressions; a sample of events to come, once there are numbers."""
-        made, vocabulary = plan(expressions, prefer_cnf=has_own_cnf(matcher), scalars=scalars)
+        """Plan and arrange the expressions; a sample of events to come, once there are numbers.
+
+        `ranks` are those of their ids, by which ties are decided, once all expressions are read.
+        """
+        made, vocabulary = plan(expressions, takes_cnf=has_own_cnf(matcher), scalars=scalars)
         words = Lazy(lambda: vocabulary)
-        return cls._arranged(made, words, matcher, sample)
+        known = np.arange(made.n_criteria, dtype=np.int32) if ranks is None else ranks()
+        return cls._arranged(made, words, matcher, known, sample)
 
     @classmethod
     def over(
@@ -107,11 +138,12 @@ class Segment:
         made: Plan,
         words: Lazy,
         matcher: str,
+        ranks: Ints,
         stored: tuple[Matcher | None, CnfMatcher | None] = (None, None),
         home: str | None = None,
     ) -> Segment:
         """What is planned, arranged by the matcher of that name, or as it was stored."""
-        return cls._arranged(made, words, matcher, None, stored, home)
+        return cls._arranged(made, words, matcher, ranks, None, stored, home)
 
     @classmethod
     def _arranged(
@@ -119,6 +151,7 @@ class Segment:
         made: Plan,
         words: Lazy,
         matcher: str,
+        ranks: Ints,
         sample: Callable[[Encoder], EventBatch] | None,
         stored: tuple[Matcher | None, CnfMatcher | None] = (None, None),
         home: str | None = None,
@@ -126,8 +159,8 @@ class Segment:
         conjunctions, cnf = stored
         return cls(
             made,
-            conjunctions or _built(made, words, matcher, sample),
-            cnf or cnf_matcher(matcher).build(made.cnf),
+            conjunctions or _built(made, words, matcher, ranks, sample),
+            cnf or _built_cnf(made, matcher),
             words,
             frozen(made.conjunctions.dim_of_space()),
             home,
@@ -136,6 +169,11 @@ class Segment:
     @property
     def encoder(self) -> Encoder:
         return self.words.encoder
+
+    @property
+    def widened(self) -> Widened:
+        """What answers for regions."""
+        return self._widening.of(self.plan, self.words.vocabulary, type(self.matcher))
 
     @property
     def aside(self) -> Bools | None:
@@ -150,6 +188,14 @@ class Segment:
         np.cumsum(is_leaf & leaves[np.where(is_leaf, programs.codes, 0)], out=failing[1:])
         depends: Bools = np.diff(failing[programs.starts]) > 0
         return depends
+
+    def encode(self, portion: Portion, now: int) -> EventBatch:
+        """The events in numbers, by the matcher where it is faster at it."""
+        if encoding(self.matcher) and len(portion) >= _MANY:
+            columns = portion.columns(self.encoder, now)
+            if columns is not None:
+                return self.matcher.encode(columns)
+        return portion.encode(self.encoder, now)
 
     def match(self, events: EventBatch) -> Hits:
         """The criteria that each event satisfies, each once, in any order."""
@@ -178,7 +224,7 @@ class Segment:
 
     def match_among(self, events: EventBatch, places: Ints) -> Hits:
         """The same among a few criteria, each tried by itself."""
-        starts, rows = _held(
+        starts, rows = _held_among(
             places, events.starts, events.spaces, self.dim_of_space,
             self.plan.conjunctions.n_dims, self.plan.programs, self.plan.conjunctions.predicates,
         )  # fmt: skip
@@ -192,6 +238,12 @@ class Segment:
         )  # fmt: skip
         return lacking
 
+    def warm(self) -> None:
+        """Do what the first question would have to wait for."""
+        _ = self.encoder
+        if warming(self.matcher):
+            self.matcher.warm()
+
     def stats(self) -> dict[str, Any]:
         """What the matcher chose, and why, if it chooses at all."""
         return {**self.matcher.stats()} if describing(self.matcher) else {}
@@ -202,62 +254,104 @@ class Segment:
         return self.matcher.nbytes + self.cnf.nbytes
 
     def best(
-        self, events: EventBatch, n: int, weights: Mapping[Attribute, float], ranks: Ints
-    ) -> Hits:
-        """The n best criteria of each event, best first, ties by their ranks."""
-        matcher = self.matcher
-        if not ranking(matcher) or n == 0 or min(weights.values(), default=0.0) < 0:
-            return self._best_of(self.match(events), events, n, weights, ranks)
-        hits, sure = self._best_by_bounds(matcher, events, n, weights, ranks)
-        if sure.all():
-            return hits
-        if sure.mean() < 0.5:  # many are equally good: all must be looked at
-            return self._best_of(self.match(events), events, n, weights, ranks)
-        pieces = []
-        for i in range(len(events)):
-            if sure[i]:
-                pieces.append(of_event(hits, i))
-            else:
-                event = events.one(i)
-                pieces.append(self._best_of(self.match(event), event, n, weights, ranks))
-        return joined(pieces)
-
-    def _best_by_bounds(
         self,
-        matcher: RankingMatcher,
         events: EventBatch,
-        n: int,
-        weights: Mapping[Attribute, float],
-        ranks: Ints,
-    ) -> tuple[Hits, Bools]:
-        """The same from the best clauses, and for which events that is sure."""
-        of_space = None
-        if weights:
-            dimensions = self.words.vocabulary.dimensions
-            of_dim = np.array([weights.get(one.attribute, 1.0) for one in dimensions], np.float64)
-            of_space = of_dim[self.dim_of_space[events.spaces]]
-        n_asked = 2 * n + 8  # more than n: a bound is the best of several owners
-        ranked = matcher.top(events, n_asked, of_space)
-        hits = Hits(ranked.starts, ranked.rows, ranked.candidates)
-        hits = self._owned(hits, self._owning.of(self.plan)[0], events)
-        hits = self._best_of(hits, events, n, weights, ranks)
-        return hits, settled(ranked, n_asked, hits, n)
+        wanted: Wanted,
+        weighed: Weighed | None = None,
+        bars: Bars | None = None,
+    ) -> Hits:
+        """The best criteria of each event, best first; none that is below its bar."""
+        if wanted.n == 0 or self.plan.n_criteria == 0:
+            return none(len(events), scored=True)
+        ranked = self._ranked(events, wanted, weighed, bars)
+        found = [Hits(one.starts, one.rows, one.candidates, one.scores) for one in ranked]
+        if len(found) == 1 and not len(wanted.groups.starts):
+            return found[0]
+        hits = side_by_side(found)
+        rows, ranks = hits.rows, wanted.ranks[hits.rows]
+        priorities = wanted.priorities[rows] if len(wanted.priorities) else wanted.priorities
+        return best(hits, wanted.n, ranks, priorities, groups_of(wanted.groups, rows))
+
+    def looked_at(
+        self, events: EventBatch, wanted: Wanted, weighed: Weighed | None = None
+    ) -> tuple[int, int]:
+        """How many clauses and rows were looked at for the best, and how many the bounds left."""
+        ranked = self._ranked(events, wanted, weighed, None)
+        return sum(one.candidates for one in ranked), sum(one.pruned for one in ranked)
+
+    def _ranked(
+        self, events: EventBatch, wanted: Wanted, weighed: Weighed | None, bars: Bars | None
+    ) -> list[Ranked]:
+        """The best of each matcher; what the first one reaches is the bar for the other."""
+        choice = self._choice(wanted, weighed)
+        found = [self._best_of(self.matcher, 0, events, choice, weighed, bars)]
+        if self.plan.cnf.n_rows:
+            if not len(wanted.groups.starts):
+                bars = raised(bars, bars_of(found[0], wanted.priorities, wanted.n))
+            choice = choice._replace(written=False)  # a row may be met by less than its best
+            found.append(self._best_of(self.cnf, 1, events, choice, weighed, bars))
+        return found
+
+    def _choice(self, wanted: Wanted, weighed: Weighed | None) -> Choice:
+        plan, bounds = self.plan, self.plan.bounds
+        signed = bounds.negative and weighed is not None
+        by_clauses = not signed and not len(wanted.priorities) and not len(wanted.groups.starts)
+        return Choice(
+            wanted.ranks,
+            self._owning.absolute_bounds(plan) if signed else bounds.criteria,
+            bounds.plain,
+            not (len(plan.programs.value_weight) or self._owning.of(plan)[2]),
+            bounds.written and not signed,
+            wanted.priorities,
+            wanted.alive,
+            wanted.tagged,
+            wanted.terms,
+            wanted.moment,
+            wanted.groups,
+            wanted.heaps(),
+            by_clauses,
+            plan.programs,
+            plan.conjunctions.predicates,
+            self.dim_of_space,
+            plan.conjunctions.n_dims,
+        )
 
     def _best_of(
         self,
-        hits: Hits,
+        matcher: Matcher | CnfMatcher,
+        kind: int,
         events: EventBatch,
-        n: int,
-        weights: Mapping[Attribute, float],
-        ranks: Ints,
-    ) -> Hits:
-        return best(hits, self.scores(events, hits, weights), n, ranks[hits.rows])
+        choice: Choice,
+        weighed: Weighed | None,
+        bars: Bars | None,
+    ) -> Ranked:
+        """The best of those that one of the matchers finds."""
+        conjunctions, rows, _ = self._owning.of(self.plan)
+        owners = rows if kind else conjunctions
+        bounds = self.plan.bounds.rows if kind else self.plan.bounds.clauses
+        owned = Owned(owners.sole, owners.rows, bounds)
+        asked = Asked(
+            events.starts,
+            events.spaces,
+            *((NO_LONGS, NO_INTS, NO_FLOATS, NO_FLOATS) if weighed is None else weighed[:4]),
+            *((NO_FLOATS, NO_FLOATS) if bars is None else bars),
+        )
+        empty = self._owning.lend(self.plan, choice, len(self.words.ones))
+        room = empty._replace(event=empty.event._replace(spaces=events.spaces))
+        if ranking(matcher):
+            ranked = matcher.best(owned, choice, asked, room, self.words.attribute_of_dim)
+        else:
+            hits = matcher.match(events)
+            starts, rows, scores = choose(hits.starts, hits.rows, owned, choice, asked, room)
+            ranked = Ranked(starts, rows, scores, hits.candidates, 0, 0)
+        self._owning.give_back(empty)
+        return ranked
 
-    def scores(self, events: EventBatch, found: Hits, weights: Mapping[Attribute, float]) -> Floats:
+    def scores(self, events: EventBatch, found: Hits) -> Floats:
         """The score of each criterion that was found, in the order of `found.rows`."""
         scores: Floats = _scores(
             found.starts, found.rows, events.starts, events.spaces, self.dim_of_space,
-            self.plan.conjunctions.n_dims, self.words.weights(weights),
+            self.plan.conjunctions.n_dims, self.words.ones,
             self.plan.programs, self.plan.conjunctions.predicates,
         )  # fmt: skip
         return scores
@@ -271,20 +365,36 @@ class Segment:
         if not doubtful.any():
             return found
         kept = ~doubtful
-        kept[doubtful] = ~np.isnan(self.scores(events, only(found, doubtful), {}))
+        doubted = only(found, doubtful)
+        kept[doubtful] = _held(
+            doubted.starts, doubted.rows, events.starts, events.spaces, self.dim_of_space,
+            self.plan.conjunctions.n_dims, self.plan.programs, self.plan.conjunctions.predicates,
+        )  # fmt: skip
         return only(found, kept)
 
 
 def _built(
-    made: Plan, words: Lazy, matcher: str, sample: Callable[[Encoder], EventBatch] | None
+    made: Plan,
+    words: Lazy,
+    matcher: str,
+    ranks: Ints,
+    sample: Callable[[Encoder], EventBatch] | None,
 ) -> Matcher:
     """The matcher of that name over the conjunctions, with what it takes beside them."""
     kind, options = conjunction_matcher(matcher), dict[str, Any]()
-    if kind.features.takes_weights:
-        options["weights"] = bounds(made)
+    if kind.features.takes_merits:
+        options["merits"] = merits(made, ranks)
+    if kind.features.takes_bounds:
+        options["bounds"] = item_bounds(made)
     if kind.features.takes_sample and sample is not None:
         options["sample"] = sample(words.encoder)
     return kind.build(made.conjunctions, **options)
+
+
+def _built_cnf(made: Plan, matcher: str) -> CnfMatcher:
+    kind = cnf_matcher(matcher)
+    options = {"bounds": cnf_item_bounds(made)} if kind.features.takes_bounds else {}
+    return kind.build(made.cnf, **options)
 
 
 @kernel
@@ -313,6 +423,32 @@ def _scores(
 
 @kernel
 def _held(
+    found_starts: Longs,
+    found: Ints,
+    event_starts: Longs,
+    spaces: Ints,
+    dim_of_space: Ints,
+    n_dims: int,
+    programs: Programs,
+    predicates: Predicates,
+) -> Bools:
+    """Whether the program of each row that was found holds for its event."""
+    held = np.empty(len(found), np.bool_)
+    laid_out = no_event(spaces, n_dims)
+    stack = np.empty(2 * _longest(found, programs.starts) + 2, np.int32)
+    for event in range(len(found_starts) - 1):
+        if found_starts[event] == found_starts[event + 1]:
+            continue
+        begin, end = event_starts[event], event_starts[event + 1]
+        lay_out(laid_out, begin, end, dim_of_space)
+        for i in range(found_starts[event], found_starts[event + 1]):
+            held[i] = truth(found[i], programs, stack, predicates, laid_out)
+        take_away(laid_out, begin, end, dim_of_space)
+    return held
+
+
+@kernel
+def _held_among(
     places: Ints,
     event_starts: Longs,
     spaces: Ints,
@@ -324,18 +460,18 @@ def _held(
     """Those of the places whose programs hold, event by event."""
     starts = np.zeros(len(event_starts), np.int64)
     rows = np.empty(len(places), np.int32)
+    laid_out = no_event(spaces, n_dims)
+    stack = np.empty(2 * _longest(places, programs.starts) + 2, np.int32)
     n = 0
     for event in range(len(event_starts) - 1):
         if n + len(places) > len(rows):
             rows = np.concatenate((rows, np.empty(len(rows) + len(places), np.int32)))
-        found = _lacking(
-            places, event_starts[event : event + 2], spaces, dim_of_space, n_dims,
-            programs, predicates,
-        )  # fmt: skip
-        for i in range(len(places)):
-            if found[i] == 0:
-                rows[n] = places[i]
-                n += 1
+        begin, end = event_starts[event], event_starts[event + 1]
+        lay_out(laid_out, begin, end, dim_of_space)
+        for place in places:
+            rows[n] = place
+            n += truth(place, programs, stack, predicates, laid_out)
+        take_away(laid_out, begin, end, dim_of_space)
         starts[event + 1] = n
     return starts, rows[:n].copy()
 
@@ -367,3 +503,16 @@ def _longest(rows: Ints, program_starts: Longs) -> int:
     for row in rows:
         longest = max(longest, program_starts[row + 1] - program_starts[row])
     return longest
+
+
+class ElementIndex:
+    """What is asked of elements, as a segment: all that criteria ask of one list is asked once."""
+
+    def __init__(self, expressions: Sequence[Expression]) -> None:
+        self.segment = Segment.build(expressions, matcher="auto")
+
+    def counts(self, elements: list[Any], now: int) -> tuple[Longs, Longs]:
+        """The expressions that elements satisfy, and how many elements satisfy each."""
+        found = self.segment.match(self.segment.encoder.encode(elements, now))
+        which, counts = np.unique(found.rows, return_counts=True)
+        return which.astype(np.int64), counts.astype(np.int64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -12,14 +12,24 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from remuda.arrays import Bools, Ints, Longs, frozen
+from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, frozen, ragged
 from remuda.encoding.events import Portion
 from remuda.encoding.table import EventBatch
-from remuda.index.hits import best, only
+from remuda.index.choosing import (
+    NO_BOOLS,
+    NO_FLOATS,
+    NO_GROUPS,
+    Bars,
+    Wanted,
+    best,
+    groups_of,
+)
+from remuda.index.hits import joined, of_event, only
 from remuda.index.question import Question
-from remuda.index.roster import Column, Roster, StoredIds, checksum, in_force
+from remuda.index.roster import Column, Roster, StoredIds, checksum, in_force, moment
 from remuda.index.segment import Segment
 from remuda.index.text_arrays import taken
+from remuda.index.weighing import Weighing
 from remuda.language.criterion import Criterion
 from remuda.matchers.contract import Hits
 from remuda.matchers.kernels.programs import NEVER
@@ -72,27 +82,101 @@ class Part:
             return self._standing(self.segment.match(events), question.now)
         places = self.roster.tags.of_any(question.tags)
         if len(places) * _FEW <= len(self.roster):
-            found = self.segment.match_among(events, places)
-        else:
-            found = self.segment.match(events)
-            found = only(found, np.isin(found.rows, places))
+            return self._standing(self.segment.match_among(events, places), question.now)
+        return self.admitted(self.segment.match(events), question)
+
+    def admitted(self, found: Hits, question: Question) -> Hits:
+        """Those of the hits that are still there, in force, and have one of the tags."""
+        if question.tags is not None:
+            found = only(found, np.isin(found.rows, self.roster.tags.of_any(question.tags)))
         return self._standing(found, question.now)
 
     def hits(self, portion: Portion, question: Question) -> Hits:
-        """The places that answer the question, for each event."""
-        events = portion.encode(self.segment.encoder, question.now)
-        return self.match(events, question) if question.n is None else self._best(events, question)
+        """The places of those that each event satisfies."""
+        return self.match(self.segment.encode(portion, question.now), question)
+
+    def best(
+        self,
+        portion: Portion,
+        question: Question,
+        weighing: Weighing | None = None,
+        bars: Bars | None = None,
+    ) -> Hits:
+        """The places of the best of each event, with their scores; none that is below its bar."""
+        events = self.segment.encode(portion, question.now)
+        wanted, weighed = self.wanted(question), None
+        if weighing is not None:
+            positions = self.segment.words.vocabulary.weighed
+            weighed = weighing.numbers(positions, absolute=self.segment.plan.bounds.negative)
+        hits = self.segment.best(events, wanted, weighed, bars)
+        if weighed is None or not weighed.odd or weighing is None:
+            return hits
+        return self._plainly(hits, weighed.odd, events, portion, question, weighing, wanted)
+
+    def wanted(self, question: Question) -> Wanted:
+        """Who may be among the best, and in which order."""
+        roster, n = self.roster, len(self.roster)
+        alive = NO_BOOLS if self.alive is None else self.alive
+        aside = self.aside()
+        if aside is not None:
+            alive = frozen(~aside & alive) if len(alive) else frozen(~aside)
+        tagged = NO_BOOLS if question.tags is None else roster.tags.mask(question.tags, n)
+        groups, n_groups = NO_GROUPS, 1
+        if question.per is not None:
+            groups = roster.tags.groups(question.per, n).of_places
+            n_groups = len(roster.tags.groups(question.per, n).names)
+        return Wanted(
+            question.n or 0,
+            roster.ranks,
+            roster.priorities if question.by == "priority" else NO_FLOATS,
+            alive,
+            tagged,
+            roster.terms,
+            moment(question.now),
+            groups,
+            n_groups,
+        )
+
+    def _plainly(
+        self,
+        hits: Hits,
+        odd: Sequence[int],
+        events: EventBatch,
+        portion: Portion,
+        question: Question,
+        weighing: Weighing,
+        wanted: Wanted,
+    ) -> Hits:
+        """The same, of some events all matches scored by plain evaluation."""
+        chosen, objects = set(odd), portion.objects()
+        pieces = []
+        for i in range(len(events)):
+            if i not in chosen:
+                pieces.append(of_event(hits, i))
+                continue
+            found = self.match(events.one(i), question)
+            scores = [
+                self.roster.criteria[place].score(
+                    objects[i], weights=weighing.at(i), now=question.now
+                )
+                for place in found.rows.tolist()
+            ]
+            pieces.append(found._replace(scores=np.array(scores, np.float64)))
+        found = joined(pieces)
+        priorities = wanted.priorities[found.rows] if len(wanted.priorities) else NO_FLOATS
+        ranks, groups = wanted.ranks[found.rows], groups_of(wanted.groups, found.rows)
+        return best(found, wanted.n, ranks, priorities, groups)
 
     def count(self, portion: Portion, question: Question) -> Longs:
         """How many of them each event satisfies."""
-        events = portion.encode(self.segment.encoder, question.now)
+        events = self.segment.encode(portion, question.now)
         if self.adds_up(question):
             return self.segment.count(events)
         return np.diff(self.match(events, question).starts)
 
     def reach(self, portion: Portion, question: Question) -> Longs:
         """How many of the events satisfy each."""
-        events = portion.encode(self.segment.encoder, question.now)
+        events = self.segment.encode(portion, question.now)
         if self.adds_up(question):
             return self.segment.reach(events)
         return np.bincount(self.match(events, question).rows, minlength=len(self.roster))
@@ -146,14 +230,6 @@ class Part:
         first = np.lexsort((self.roster.ranks[places], lacking))[:n]
         return list(zip(lacking[first].tolist(), places[first].tolist(), strict=True))
 
-    def _best(self, events: EventBatch, question: Question) -> Hits:
-        """The best of each event."""
-        n, weights, ranks = question.n or 0, question.by_attribute, self.roster.ranks
-        if self._is_whole(question):
-            return self.segment.best(events, n, weights, ranks)
-        hits = self.match(events, question)
-        return best(hits, self.segment.scores(events, hits, weights), n, ranks[hits.rows])
-
 
 @dataclass(frozen=True, slots=True)
 class Late:
@@ -161,17 +237,14 @@ class Late:
 
     order: int
     criterion: Criterion
-    failures: list[str] = field(default_factory=list, repr=False, compare=False)
-
-    def fail(self, error: Exception) -> None:
-        """Remember that evaluating it failed, so that it matched nothing; a warning names it."""
-        if not self.failures:
-            self.failures.append(f"{type(error).__name__}: {error}")
-            _LOG.warning("set aside, since it fails: %r (%s)", self.criterion.id, self.failures[0])
+    failures: list[str] = field(default_factory=list, repr=False, compare=False)  # one at most
 
 
 class Tail:
-    """Criteria that are not yet in a part: evaluated plainly, until a part of them is worth it."""
+    """Criteria that are not yet in a part: evaluated plainly, until a part of them is worth it.
+
+    Where one of them raises, a part tells whether it or the event is at fault, as for all others.
+    """
 
     def __init__(self, late: Iterable[Late] = ()) -> None:
         self.late = tuple(late)
@@ -191,35 +264,97 @@ class Tail:
         self._n_evaluated += len(portion) * len(self)
         return self._n_evaluated <= _PLAIN
 
-    def hits(self, portion: Portion, question: Question) -> Hits:
-        """The places that answer the question for each event, be they the best or not."""
-        asked = [
+    def asked(self, question: Question) -> list[tuple[int, Late]]:
+        """Those that the question is about and that do not fail, with their places."""
+        return [
             (place, late)
             for place, late in enumerate(self.late)
-            if question.tags is None or question.admits(late.criterion)
+            if question.admits(late.criterion) and not late.failures
         ]
+
+    def satisfied(self, event: Any, question: Question) -> list[tuple[int, str]]:
+        """The orders and ids of those that the event satisfies."""
+        return [
+            (late.order, late.criterion.id)
+            for _, late in self.asked(question)
+            if late.criterion.holds(event, now=question.now)
+        ]
+
+    def hits(self, portion: Portion, question: Question) -> Hits:
+        """The places of those that each event satisfies."""
+        return self._evaluated(portion, question, None)
+
+    def best(self, portion: Portion, question: Question, weighing: Weighing | None) -> Hits:
+        """The same with scores, be they the best or not."""
+
+        def score(i: int, event: Any, criterion: Criterion) -> float | None:
+            weights = None if weighing is None else weighing.at(i)
+            return criterion.score(event, weights=weights, now=question.now)
+
+        return self._evaluated(portion, question, score)
+
+    def _evaluated(
+        self,
+        portion: Portion,
+        question: Question,
+        score: Callable[[int, Any, Criterion], float | None] | None,
+    ) -> Hits:
+        asked = self.asked(question)
         rows: list[int] = []
         scores: list[float | None] = []
         starts = [0]
-        how: dict[str, Any] = {"weights": question.weights, "now": question.now}
-        for event in portion.objects():
+        for i, event in enumerate(portion.objects()):
             for place, late in asked:
-                try:
-                    if late.criterion.holds(event, now=question.now):
-                        if question.n is not None:
-                            scores.append(late.criterion.score(event, **how))
-                        rows.append(place)
-                except MemoryError:
-                    raise
-                except Exception as error:
-                    late.fail(error)
+                if late.criterion.holds(event, now=question.now):
+                    rows.append(place)
+                    if score is not None:
+                        scores.append(score(i, event, late.criterion))
             starts.append(len(rows))
         return Hits(
             np.array(starts, np.int64),
             np.array(rows, np.int32),
             len(portion) * len(asked),
-            None if question.n is None else np.array(scores, np.float64),
+            None if score is None else np.array(scores, np.float64),
         )
+
+    def note_failures(self) -> None:
+        """Let those that its part has set aside be so in the tails that follow."""
+        aside = None if self.made is None else self.made.aside()
+        if self.made is not None and aside is not None:
+            for place in np.flatnonzero(aside).tolist():
+                self.late[place].failures[:] = [self.made.why()]
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """A tail that answers by plain evaluation, or by a part of it where that fails."""
+
+    tail: Tail
+    part: Callable[[], Part]
+
+    def hits(self, portion: Portion, question: Question) -> Hits:
+        """The places of those that each event satisfies."""
+        try:
+            return self.tail.hits(portion, question)
+        except MemoryError:
+            raise
+        except Exception:
+            return self.part().hits(portion, question)
+
+    def best(
+        self,
+        portion: Portion,
+        question: Question,
+        weighing: Weighing | None = None,
+        bars: Bars | None = None,
+    ) -> Hits:
+        """The same with scores, be they the best or not."""
+        try:
+            return self.tail.best(portion, question, weighing)
+        except MemoryError:
+            raise
+        except Exception:
+            return self.part().best(portion, question, weighing, bars)
 
     def count(self, portion: Portion, question: Question) -> Longs:
         """How many of them each event satisfies."""
@@ -227,7 +362,7 @@ class Tail:
 
     def reach(self, portion: Portion, question: Question) -> Longs:
         """How many of the events satisfy each."""
-        return np.bincount(self.hits(portion, question).rows, minlength=len(self))
+        return np.bincount(self.hits(portion, question).rows, minlength=len(self.tail))
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,6 +411,7 @@ class State:
         late = set(gone.pop(len(self.parts), ()))
         tail = self.tail
         if late:
+            tail.note_failures()
             tail = Tail(one for place, one in enumerate(self.tail) if place not in late)
         parts = list(self.parts)
         for number, places in gone.items():
@@ -286,6 +422,7 @@ class State:
         """The same with more criteria in the tail."""
         more = tuple(late)
         next_order = max([self.next_order, *(one.order + 1 for one in more)])
+        self.tail.note_failures()
         return replace(self, tail=Tail(self.tail.late + more), next_order=next_order)
 
     def positions(self, tags: frozenset[str] | None = None) -> Longs:
@@ -350,6 +487,39 @@ class Names(Sequence[str]):
             for one in self.sequences
         ]
         return taken(arrays, positions)
+
+    def priorities(self, positions: Ints) -> Floats:
+        """The priorities of the criteria at the positions."""
+        each = [
+            one.roster.priorities if len(one.roster.priorities) else np.zeros(len(one.roster))
+            for one in self.state.parts
+        ]
+        late = np.array([one.criterion.priority for one in self.state.tail], np.float64)
+        return np.concatenate([*each, late])[positions]
+
+    def groups(self, positions: Ints, question: Question) -> Ragged:
+        """The groups of the criteria at the positions, whatever part they are in."""
+        if question.per is None:
+            return NO_GROUPS
+        known: dict[str | None, int] = {}
+        names = self.group_names(positions, question)
+        return ragged([[known.setdefault(one, len(known)) for one in row] for row in names])
+
+    def group_names(self, positions: Ints, question: Question) -> list[list[str | None]]:
+        """The names of those groups; none where the question asks for none."""
+        if question.per is None:
+            return [[] for _ in positions]
+        found = []
+        numbers = np.searchsorted(self.starts, positions, side="right") - 1
+        for number, position in zip(numbers.tolist(), positions.tolist(), strict=True):
+            place = position - int(self.starts[number])
+            if number == len(self.state.parts):
+                found.append(question.groups(self.state.tail.late[place].criterion.tags))
+            else:
+                roster = self.state.parts[number].roster
+                groups = roster.tags.groups(question.per, len(roster))
+                found.append([groups.names[one] for one in groups.of_places.row(place).tolist()])
+        return found
 
     def ranks(self, positions: Ints) -> Longs:
         """The places of the ids at the positions among themselves, by code point."""

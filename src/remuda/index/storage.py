@@ -17,13 +17,14 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from remuda.arrays import Bools, Ints, Longs, frozen
+from remuda.arrays import Bools, Floats, Ints, Longs, frozen
 from remuda.encoding.checks import check, check_plan, check_starts, check_within
 from remuda.encoding.plan import Plan, no_collection
 from remuda.encoding.storing import read_vocabulary, write_vocabulary
@@ -37,15 +38,18 @@ from remuda.index.segment import Lazy, Segment
 from remuda.index.state import Part, State
 from remuda.index.stores import SEGMENTS, VERSIONS, Location, Store, store_of
 from remuda.index.text_arrays import compact
+from remuda.index.trees import has_trees, read_trees, tree_digests
+from remuda.index.trial import refuse_trees
 from remuda.language import json_form
 from remuda.language.criterion import Criterion
 from remuda.matchers.contract import cnf_matcher, conjunction_matcher
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import And, Expression, Or
+from remuda.model.hierarchies import Hierarchies
 
 _PATIENCE = 30.0  # seconds that a writer waits for another one
 _NAMED = re.compile(rb"(v\d{6,})\n")  # of CURRENT; all of it, before it had a checksum
-_LAYOUTS = {"plan": 1, "roster": 1, "words": 3}  # a change of what their numbers mean is another
+_LAYOUTS = {"plan": 2, "roster": 2, "words": 3}  # a change of what their numbers mean is another
 _ANY, _NEVER = And(), Or()
 _log = logging.getLogger("remuda.index")
 
@@ -59,6 +63,7 @@ class _Places(NamedTuple):
     terms: Longs
     tag_starts: Longs
     tag_places: Ints
+    priorities: Floats
 
 
 class Entry(NamedTuple):
@@ -85,9 +90,7 @@ def save(state: State, facts: dict[str, Any], path: Location) -> str:
     store = store_of(path)
     with store.turn(_PATIENCE):
         version = next_version(store)
-        entries = [
-            Entry(write_segment(part, facts["matcher"], store), part.alive) for part in state.parts
-        ]
+        entries = [Entry(write_segment(part, facts, store), part.alive) for part in state.parts]
         return publish(store, version, entries, facts, state.next_order)
 
 
@@ -162,8 +165,9 @@ def load(
     segments: Collection[str] | None = None,
     known: Mapping[str, Part] | None = None,
     verify: bool = True,
+    matcher: str | None = None,
 ) -> tuple[State, Version]:
-    """A version, by default the newest; all of its segments or some.
+    """A version, by default the newest; all of its segments or some, by its matcher or another.
 
     Segments that are `known`, by their homes, are not opened again. What is read is always checked
     for its structure, and for its checksums unless `verify` is off.
@@ -173,14 +177,16 @@ def load(
     reading = Reading(store.version(name), verify=verify)
     with named(reading.path):
         facts = reading.facts
+        how = {**facts, "matcher": matcher or facts["matcher"]}
+        trees = read_trees(facts)
         parts = []
         for entry in facts["segments"]:
             if segments is not None and entry["segment"] not in segments:
                 continue
             home = store.home(entry["segment"])
             part = (known or {}).get(home)
-            if part is None:
-                part = _load_segment(store.segment(entry), home, facts, verify)
+            if part is None or trees:  # which may be others than those that it was opened with
+                part = _load_segment(store.segment(entry), home, how, trees, verify)
             parts.append(replace(part, alive=alive(reading, entry, len(part.roster))))
         state = State(tuple(parts), next_order=int(facts["next_order"]))
         return state, Version(name, facts, facts["segments"])
@@ -257,8 +263,8 @@ def next_version(path: Location) -> str:
     return next(name for i in itertools.count(last + 1) if (name := f"v{i:06d}") not in taken)
 
 
-def write_segment(part: Part, matcher: str, path: Location) -> str:
-    """Write one segment unless it is there, complete or not at all; its name."""
+def write_segment(part: Part, facts: Mapping[str, Any], path: Location) -> str:
+    """Write one segment of a version unless it is there, complete or not at all; its name."""
     store, home = store_of(path), part.segment.home
     if home is not None:
         name = Path(home).name
@@ -268,8 +274,9 @@ def write_segment(part: Part, matcher: str, path: Location) -> str:
     name = f"s-{uuid.uuid4().hex[:16]}"
     segment, roster, tags = part.segment, part.roster, part.roster.tags
     places = _Places(
-        roster.orders, roster.ranks, roster.slots, roster.terms, tags.starts, tags.places
-    )
+        roster.orders, roster.ranks, roster.slots, roster.terms, tags.starts, tags.places,
+        roster.priorities,
+    )  # fmt: skip
     with store.new(SEGMENTS, name) as writing:
         headers = {
             "plan": _packed(writing, "plan", segment.plan, _LAYOUTS["plan"]),
@@ -283,7 +290,8 @@ def write_segment(part: Part, matcher: str, path: Location) -> str:
         writing.write("ids.arrow", [_arrow_bytes(compact(roster.id_array()))])
         writing.write("criteria.arrow", [documents])
         writing.write("tags.json", [json_form.encode(list(tags.names))])
-        writing.facts = {"matcher": matcher, "criteria": len(roster), "headers": headers}
+        own = {"matcher": facts["matcher"], "criteria": len(roster), "headers": headers}
+        writing.facts = own | tree_digests(facts)
     object.__setattr__(segment, "home", store.home(name))
     return name
 
@@ -303,6 +311,7 @@ def part_of(
     matcher: str,
     scalars: Iterable[str],
     read: Callable[[bytes], Criterion] = Criterion.from_json,
+    hierarchies: Hierarchies | None = None,
 ) -> Part:
     """A part of criteria that are given as documents; these are kept, not written anew."""
     known: list[Criterion] = []
@@ -310,21 +319,32 @@ def part_of(
 
     def expressions() -> Iterator[Expression]:
         for document in documents:  # one by one: all at once would take several times the memory
-            criterion = read(document)
+            criterion = read(document).bound(hierarchies)
             known.append(replace(criterion, expression=_ANY))  # of the rest the roster is made
             kept.append(document)
             yield criterion.expression
 
     with no_collection():
+        rosters: list[Roster] = []
+
+        def ranks() -> Ints:  # of all, once they are read
+            rosters.append(Roster.of(known, orders))
+            return rosters[0].ranks
+
         segment = Segment.build(
-            expressions(), matcher=matcher, scalars=frozenset(map(Attribute.parse, scalars))
-        )
-        roster = Roster.of(known, orders)
+            expressions(), matcher=matcher, ranks=ranks,
+            scalars=frozenset(map(Attribute.parse, scalars)),
+        )  # fmt: skip
+    if not hierarchies:
+        refuse_trees(segment.words.vocabulary)
     packed = packed_documents(pa.array(kept, pa.large_binary()))
-    return Part(segment, replace(roster, criteria=StoredCriteria(memoryview(packed), len(kept))))
+    stored = StoredCriteria(memoryview(packed), len(kept), hierarchies=hierarchies)
+    return Part(segment, replace(rosters[0], criteria=stored))
 
 
-def _load_segment(path: Path, home: str, facts: Mapping[str, Any], verify: bool) -> Part:
+def _load_segment(
+    path: Path, home: str, facts: Mapping[str, Any], trees: Hierarchies, verify: bool
+) -> Part:
     reading = Reading(path, verify=verify)
     with named(path):
         headers = reading.facts["headers"]
@@ -332,17 +352,20 @@ def _load_segment(path: Path, home: str, facts: Mapping[str, Any], verify: bool)
             fits(Plan, _LAYOUTS["plan"], headers["plan"])
             and fits(_Places, _LAYOUTS["roster"], headers["roster"])
             and headers.get("words") == {"layout": _LAYOUTS["words"]}
+            and has_trees(trees, reading.facts)
         ):
-            return Part(_stored_segment(reading, home, facts["matcher"]), _stored_roster(reading))
+            roster = _stored_roster(reading, trees)
+            segment = _stored_segment(reading, home, facts["matcher"], roster.ranks, trees)
+            return Part(segment, roster)
         _log.warning(
-            "%s has another layout than this remuda: its criteria are planned anew, "
-            "in memory until the index is saved",
+            "%s has another layout than this remuda, or other trees: its criteria are planned "
+            "anew, in memory until the index is saved",
             home,
         )
-        return _planned_anew(reading, facts)
+        return _planned_anew(reading, facts, trees)
 
 
-def _planned_anew(reading: Reading, facts: Mapping[str, Any]) -> Part:
+def _planned_anew(reading: Reading, facts: Mapping[str, Any], trees: Hierarchies) -> Part:
     """The part of a segment from its documents and their orders, which every format has."""
     header = reading.facts["headers"]["roster"]
     orders = stored_array(header, "orders", reading.map("roster.bin"))
@@ -352,23 +375,25 @@ def _planned_anew(reading: Reading, facts: Mapping[str, Any]) -> Part:
         for i in range(batches.num_record_batches)
         for document in batches.get_batch(i).column(0).to_pylist()
     )
-    how = facts["matcher"], facts["scalars"], _read_or_never
+    how = facts["matcher"], facts["scalars"], partial(_read_or_never, trees), trees
     part = part_of(documents, frozen(orders.astype(np.int64)), *how)
     check(len(part.roster) == len(orders), "orders")
     return part
 
 
-def _read_or_never(document: bytes) -> Criterion:
+def _read_or_never(trees: Hierarchies, document: bytes) -> Criterion:
     """The criterion; one that was accepted once and is refused today stays, and never holds."""
     try:
-        return Criterion.from_json(document)
+        return Criterion.from_json(document).bound(trees)
     except InvalidCriterion as error:
         found = Criterion(json_form.decode(document)["id"], _NEVER)
         _log.warning("%r is kept and holds for no event: %s", found.id, error)
         return found
 
 
-def _stored_segment(reading: Reading, home: str, matcher: str) -> Segment:
+def _stored_segment(
+    reading: Reading, home: str, matcher: str, ranks: Ints, trees: Hierarchies
+) -> Segment:
     headers = reading.facts["headers"]
     file = reading.path / "words.json"
     words = reading.map("words.json")
@@ -379,21 +404,23 @@ def _stored_segment(reading: Reading, home: str, matcher: str) -> Segment:
 
     def vocabulary() -> Vocabulary:
         with named(file):
-            found = read_vocabulary(json_form.decode(words), plan.conjunctions)
-            check_within(plan.programs.leaf_attribute, 0, len(found.attributes), "attributes")
+            found = read_vocabulary(json_form.decode(words), plan.conjunctions, trees)
+            check_within(plan.programs.leaf_attribute, 0, len(found.weighed), "attributes")
             return found
 
     stored = (
         _stored_matcher(reading, "matcher", conjunction_matcher(matcher), plan),
         _stored_matcher(reading, "cnf", cnf_matcher(matcher), plan),
     )
-    return Segment.over(plan, Lazy(vocabulary), matcher, stored, home)
+    return Segment.over(plan, Lazy(vocabulary), matcher, ranks, stored, home)
 
 
 def _stored_matcher(reading: Reading, what: str, kind: Any, plan: Plan) -> Any:
     """A matcher as it was written; None where it must be built anew from the plan."""
     layout, header = _layout(kind), reading.facts["headers"][what]
     if layout is None:
+        return None
+    if header is None:  # it was saved with another matcher, which is not stored
         return None
     if not fits(kind, layout, header):
         _log.warning("%s has another layout of %s: it is built anew", reading.path, kind.__name__)
@@ -405,7 +432,7 @@ def _stored_matcher(reading: Reading, what: str, kind: Any, plan: Plan) -> Any:
         return matcher
 
 
-def _stored_roster(reading: Reading) -> Roster:
+def _stored_roster(reading: Reading, trees: Hierarchies) -> Roster:
     n = reading.facts["criteria"]
     with named(reading.path / "tags.json"):
         names = json_form.decode(reading.map("tags.json"))
@@ -421,17 +448,19 @@ def _stored_roster(reading: Reading) -> Roster:
         check(len(ids) == n, "ids")
     file = "criteria.arrow"
     with named(reading.path / file):
-        criteria = StoredCriteria(reading.map(file), n, reading.path / file)
+        criteria = StoredCriteria(reading.map(file), n, reading.path / file, trees)
     tags = Tags(names, places.tag_starts, places.tag_places)
     return Roster(
-        StoredIds(ids), criteria, places.orders, places.ranks, places.slots, tags, places.terms
-    )
+        StoredIds(ids), criteria, places.orders, places.ranks, places.slots, tags, places.terms,
+        places.priorities,
+    )  # fmt: skip
 
 
 def _check_places(places: _Places, n: int, n_tags: int) -> None:
     check(places.orders.shape == (n,), "orders")
     check(places.ranks.shape == (n,), "ranks")
     check(places.terms.shape in ((n, 2), (0, 2)), "terms")
+    check(places.priorities.shape in ((n,), (0,)), "priorities")
     size = len(places.slots)
     check_within(places.slots, -1, n, "slots")
     free = size - np.count_nonzero(places.slots >= 0)

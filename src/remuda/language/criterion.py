@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from math import isfinite, nan
 from typing import Any
 
 from remuda.errors import InvalidCriterion
 from remuda.language import json_form
+from remuda.model.binding import bound
 from remuda.model.calendars import microseconds
 from remuda.model.explanations import Explanation, explain
 from remuda.model.expressions import Expression, checked_size, clock
+from remuda.model.hierarchies import Hierarchies
 from remuda.model.stacks import on_any_stack
 from remuda.model.values import checked_text, instant
+from remuda.model.weights import Weights
 
 FOREVER = -(2**63), 2**63 - 1  # in microseconds since 1970
 NEVER = 0, 0
@@ -21,10 +25,11 @@ NEVER = 0, 0
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """What is indexed: an expression under an id, perhaps with tags and a payload.
+    """What is indexed: an expression under an id, perhaps with tags, a payload and a priority.
 
     Its payload is any JSON, kept and given back and never looked at. The criterion holds only while
     it is enabled, from `valid_from` on and before `valid_until`; a moment without a zone is in UTC.
+    The best by priority are those whose priority is higher.
     """
 
     id: str
@@ -34,6 +39,7 @@ class Criterion:
     valid_from: datetime | None = None
     valid_until: datetime | None = None
     payload: Any = field(default=None, repr=False, hash=False)
+    priority: float = 0.0
     n_parts: int = field(init=False, repr=False, compare=False)  # of the expression
 
     def __post_init__(self) -> None:
@@ -58,6 +64,8 @@ class Criterion:
         for name in ("valid_from", "valid_until"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, self._checked_moment(name))
+        if type(self.priority) is not float or not isfinite(self.priority):
+            object.__setattr__(self, "priority", self._checked_priority())
         if self.payload is not None:
             try:
                 json_form.check_payload(self.payload)
@@ -81,6 +89,17 @@ class Criterion:
         except (AttributeError, OverflowError, TypeError, ValueError):
             reason = f"a datetime is needed, not {moment!r}"
             raise InvalidCriterion(reason, name, self.id) from None
+
+    def _checked_priority(self) -> float:
+        priority: Any = self.priority
+        try:
+            number = nan if isinstance(priority, str | bool) else float(priority)
+        except (TypeError, ValueError, OverflowError):
+            number = nan
+        if not isfinite(number):
+            reason = f"a priority is a finite number, not {priority!r}"
+            raise InvalidCriterion(reason, "priority", self.id)
+        return number
 
     @property
     def term(self) -> tuple[int, int]:
@@ -116,6 +135,9 @@ class Criterion:
                 head[name] = moment.isoformat().replace("+00:00", "Z")
         if self.payload is not None:
             head["payload"] = self.payload
+        if self.priority:
+            whole = self.priority.is_integer() and abs(self.priority) < 1 << 53
+            head["priority"] = int(self.priority) if whole else self.priority
         return on_any_stack(
             lambda: json_form.write(self.id, self.expression, head, mustang=mustang)
         )
@@ -136,28 +158,54 @@ class Criterion:
 
         return to_sql(self.expression)
 
-    def holds(self, event: Any, *, now: datetime | int | None = None) -> bool:
-        """Whether it is true of the event: the truth that every matcher gives."""
-        moment = clock(now)
-        return self.in_force(moment) and self.expression.holds(event, now=moment)
+    def bound(self, hierarchies: Hierarchies | None) -> Criterion:
+        """The same, what names trees bound to these; InvalidCriterion where one or a node lacks."""
+        if not hierarchies:
+            return self
+        try:
+            expression = bound(self.expression, hierarchies)
+        except InvalidCriterion as error:
+            raise error.inside("expression", self.id) from None
+        return self if expression is self.expression else replace(self, expression=expression)
+
+    def holds(
+        self,
+        event: Any,
+        *,
+        now: datetime | int | None = None,
+        hierarchies: Hierarchies | None = None,
+    ) -> bool:
+        """Whether it is true of the event: the truth that every matcher gives.
+
+        `hierarchies` are the trees that it names; a criterion of an index knows them.
+        """
+        moment, expression = clock(now), self.bound(hierarchies).expression
+        return self.in_force(moment) and expression.holds(event, now=moment)
 
     def score(
         self,
         event: Any,
         *,
-        weights: Mapping[str, float] | None = None,
+        weights: Weights = None,
         now: datetime | int | None = None,
+        hierarchies: Hierarchies | None = None,
     ) -> float | None:
         """What it scores on the event, None where it does not hold."""
         moment = clock(now)
         if not self.in_force(moment):
             return None
-        return self.expression.score(event, weights=weights, now=moment)
+        return self.bound(hierarchies).expression.score(event, weights=weights, now=moment)
 
-    def explain(self, event: Any, *, now: datetime | int | None = None) -> Explanation:
+    def explain(
+        self,
+        event: Any,
+        *,
+        now: datetime | int | None = None,
+        hierarchies: Hierarchies | None = None,
+    ) -> Explanation:
         """Why it holds or does not, predicate by predicate."""
         moment = clock(now)
-        explanation = explain(self.expression, event, moment)
+        explanation = explain(self.bound(hierarchies).expression, event, moment)
         if self.in_force(moment):
             return explanation
         return Explanation(

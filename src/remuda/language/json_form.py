@@ -42,7 +42,7 @@ _HEAD = re.compile(
 )
 
 
-Read = tuple[str, Expression, frozenset[str], bool, datetime | None, datetime | None, Any]
+Read = tuple[str, Expression, frozenset[str], bool, datetime | None, datetime | None, Any, float]
 
 
 def read(source: Mapping[str, Any] | str | bytes) -> Read:
@@ -66,6 +66,7 @@ def _read(source: Mapping[str, Any] | str | bytes) -> Read:
         form.valid_from,
         form.valid_until,
         form.payload,
+        form.priority,
     )
 
 

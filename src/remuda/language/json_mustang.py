@@ -25,7 +25,7 @@ _Trail = tuple[()] | tuple["_Trail", str]
 
 def check(criterion: Json) -> None:
     """Raise NoMustangEquivalent at the first place that Mustang does not read as we do."""
-    for name in ("tags", "enabled", "validFrom", "validUntil", "payload"):
+    for name in ("tags", "enabled", "validFrom", "validUntil", "payload", "priority"):
         if name in criterion:
             raise NoMustangEquivalent(name, f"a criterion has no {name} there")
     pending: list[tuple[_Trail, Json]] = [((), criterion)]
@@ -55,6 +55,11 @@ def _place(trail: _Trail) -> str:
 
 def _differences(predicate: Json) -> Iterator[tuple[str, str]]:
     """Where in the predicate Mustang differs, and how."""
+    if not isinstance(predicate["lhs"], str):
+        yield "lhs", "a predicate is about a path there"
+    for flag in ("walk", "emptyIsPresent"):
+        if flag in predicate:
+            yield flag, f"there is no {flag} there"
     if predicate["type"] == "STRONGLY_EXCLUDED":
         yield "type", "all negation is weak there"
     weight = predicate["weight"]

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
+from typing import Literal as Word
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
+from msgspec import field as msgspec_field
 
 from remuda.errors import InvalidCriterion
 from remuda.language.json_values import Typed, value_of
@@ -18,6 +20,7 @@ from remuda.model.attributes import Attribute
 from remuda.model.calendars import Extract
 from remuda.model.expressions import MAX_LEVELS, And, Expression, Or, Polarity
 from remuda.model.expressions import Predicate as ModelPredicate
+from remuda.model.terms import Applied, Call, Case, Literal, Term, applied
 from remuda.model.values import checked
 
 S = TypeVar("S")
@@ -85,7 +88,7 @@ class Range(_Detail, tag="RANGE"):
             # double; everywhere else these are numbers like any other
             lower = None if lower == _DOUBLE_MIN else lower
             upper = None if upper == _DOUBLE_MAX else upper
-        return conditions.Range(
+        return conditions.range_of(
             lower, upper, bool(self.include_lower_bound), bool(self.include_upper_bound)
         )
 
@@ -98,7 +101,7 @@ class Regex(_Detail, tag="REGEX"):
 
 
 class Versioning(_Detail, tag="VERSIONING"):
-    check: Literal["ABOVE", "BELOW"]
+    check: Word["ABOVE", "BELOW"]
     base_version: str
     exclude_base: bool | None = False
     normalised_view: str | None = None
@@ -125,6 +128,14 @@ class Network(_Detail, tag="NETWORK"):
     def condition(self) -> conditions.Condition:
         _each(lambda one: conditions.Network((one,)), self.networks, "networks")
         return conditions.Network(tuple(self.networks))
+
+
+class Under(_Detail, tag="UNDER"):
+    hierarchy: str
+    node: str | int
+
+    def condition(self) -> conditions.Condition:
+        return conditions.Under(self.hierarchy, self.node)
 
 
 class Like(_Detail, tag="LIKE"):
@@ -157,6 +168,24 @@ class Contains(_Detail, tag="CONTAINS"):
         return conditions.Contains(self.text)
 
 
+class _OfElements(_Detail):
+    expression: Dnf | Cnf | Unf
+
+    def inner(self) -> Expression:
+        _at("expression", self.expression.is_part)
+        return _at("expression", self.expression.expression)
+
+
+class AnyElement(_OfElements, tag="ANY_ELEMENT"):
+    def condition(self) -> conditions.Condition:
+        return conditions.AnyElement(self.inner())
+
+
+class EveryElement(_OfElements, tag="EVERY_ELEMENT"):
+    def condition(self) -> conditions.Condition:
+        return conditions.EveryElement(self.inner())
+
+
 class Existence(_Detail, tag="EXISTENCE"):
     def condition(self) -> conditions.Condition:
         return conditions.Exists()
@@ -179,8 +208,8 @@ class Absent(_Detail, tag="ABSENT"):
 
 Detail = (
     Equality | Subset | Superset | Equalset | Overlaps | Range | Regex | Versioning
-    | SemVer | Network | Like | Prefix | Suffix | Contains
-    | Existence | NonExistence | NullValue | Absent
+    | SemVer | Network | Under | Like | Prefix | Suffix | Contains | AnyElement
+    | EveryElement | Existence | NonExistence | NullValue | Absent
 )  # fmt: skip
 
 
@@ -267,6 +296,76 @@ PreOperation = (
 )  # fmt: skip
 
 
+class Written(_Strict, kw_only=True):
+    """A term: one of an attribute, a literal, a function, an operation on a term, or a case."""
+
+    attribute: str | None = None
+    walk: bool = False
+    empty_is_present: bool = False
+    literal: bool | int | float | str | Typed | UnsetType | None = UNSET
+    double: str | None = None  # what JSON has no number for
+    function: str | None = None
+    arguments: list[str | Written] = []
+    operation: PreOperation | None = None
+    of: str | Written | None = None
+    case: list[Branch] | None = None
+    otherwise: str | Written | None = msgspec_field(default=None, name="else")
+
+    def term(self) -> Term:
+        given = [self.attribute, self.double, self.function, self.operation, self.case]
+        n_given = sum(one is not None for one in given) + (self.literal is not UNSET)
+        if n_given != 1:
+            raise InvalidCriterion("a term is one of attribute, literal, function, operation, case")
+        if self.attribute is not None:
+            return _flagged(_at("attribute", Attribute.parse, self.attribute), self)
+        if self.function is not None:
+            return Call(self.function, tuple(_each(term_of, self.arguments, "arguments")))
+        if self.operation is not None:
+            return self._applied(self.operation)
+        if self.case is not None:
+            branches = tuple(_each(lambda one: one.pair(), self.case, "case"))
+            return Case(branches, _at("else", _optional, self.otherwise))
+        return _at("literal", self._literal)
+
+    def _applied(self, operation: PreOperation) -> Term:
+        if self.of is None:
+            raise InvalidCriterion("an operation needs a term: `of`")
+        inner, made = _at("of", term_of, self.of), _at("operation", operation.operation)
+        return inner if made is None else Applied(made, inner)
+
+    def _literal(self) -> Literal:
+        if self.double is None:
+            return Literal(value_of(self.literal))
+        if self.double not in ("NaN", "Infinity", "-Infinity"):
+            raise InvalidCriterion("a double is NaN, Infinity or -Infinity; others are literals")
+        return Literal(float(self.double))
+
+
+class Branch(_Strict):
+    """What a case gives where its expression holds."""
+
+    when: Dnf | Cnf | Unf
+    then: str | Written
+
+    def pair(self) -> tuple[Expression, Term]:
+        _at("when", self.when.is_part)
+        return _at("when", self.when.expression), _at("then", term_of, self.then)
+
+
+def term_of(written: str | Written) -> Term:
+    return Attribute.parse(written) if isinstance(written, str) else written.term()
+
+
+def _optional(written: str | Written | None) -> Term:
+    return Literal(None) if written is None else term_of(written)
+
+
+def _flagged(attribute: Attribute, written: Written | Predicate) -> Attribute:
+    if not written.walk and not written.empty_is_present:
+        return attribute
+    return Attribute(attribute.steps, written.walk, written.empty_is_present)
+
+
 class ValueWeight(_Strict):
     """The weight of one value, plain or typed."""
 
@@ -284,27 +383,36 @@ class Predicate(_Strict):
     """One test on one attribute; `detail` wins over `values`, `preOperations` over the other."""
 
     type: Polarity
-    lhs: str
+    lhs: str | Written
     detail: Detail | None = None
     values: list[Any] | None = None
     weight: float | None = None
     pre_operations: list[PreOperation] | None = None
     pre_operation: PreOperation | None = None
     value_weights: list[ValueWeight] = []
+    walk: bool = False
+    empty_is_present: bool = False
 
     def expression(self) -> ModelPredicate:
         place = "lhs"
         try:
-            attribute = Attribute.parse(self.lhs)
+            term = self._root()
             place = "" if self.detail is None else "detail"
             condition = self._shorthand() if self.detail is None else self.detail.condition()
             place = ""
             chain, pairs = self._operations(), self._value_weights()
             place = "valueWeights" if pairs else "weight"
             weight = 1.0 if self.weight is None else self.weight
-            return ModelPredicate(attribute, condition, chain, self.type, weight, pairs)
+            return ModelPredicate(applied(term, chain), condition, self.type, weight, pairs)
         except InvalidCriterion as error:
             raise error.inside(place) from None
+
+    def _root(self) -> Term:
+        if isinstance(self.lhs, str):
+            return _flagged(Attribute.parse(self.lhs), self)
+        if self.walk or self.empty_is_present:
+            raise InvalidCriterion("walk and emptyIsPresent are said of the attributes of a term")
+        return self.lhs.term()
 
     def _shorthand(self) -> conditions.Condition:
         if self.values is None:
@@ -327,7 +435,7 @@ class Predicate(_Strict):
 
 
 class Conjunction(_Strict):
-    type: Literal["AND"]
+    type: Word["AND"]
     predicates: list[Predicate]
 
     def expression(self) -> Expression:
@@ -336,7 +444,7 @@ class Conjunction(_Strict):
 
 
 class Disjunction(_Strict):
-    type: Literal["OR"]
+    type: Word["OR"]
     predicates: list[Predicate]
 
     def expression(self) -> Expression:
@@ -351,12 +459,13 @@ class _Form(_Strict, tag_field="form"):
     valid_from: datetime | None = None
     valid_until: datetime | None = None
     payload: Any = None
+    priority: float = 0.0
 
     def is_part(self) -> None:
         """Refuse what only a whole criterion has."""
         whole = {"tags": self.tags, "enabled": not self.enabled}
         whole |= {"validFrom": self.valid_from, "validUntil": self.valid_until}
-        whole |= {"payload": self.payload is not None}
+        whole |= {"payload": self.payload is not None, "priority": self.priority}
         for name, said in whole.items():
             if said:
                 raise InvalidCriterion("only the whole criterion has this, not a part of it", name)
@@ -380,7 +489,7 @@ class Cnf(_Form, tag="CNF", kw_only=True):
 class Unf(_Form, tag="UNF", kw_only=True):
     """Any nesting; its written order, in which scores are summed, is predicates, then criterias."""
 
-    type: Literal["AND", "OR"]
+    type: Word["AND", "OR"]
     predicates: list[Predicate] | None = None
     criterias: list[Dnf | Cnf | Unf] | None = None
 
@@ -440,7 +549,7 @@ def _bound(written: int | float | str | Typed | None, place: str) -> Any:
     if type(written) is not Typed:
         return written
     bound = _at(place, written.value)
-    _at(place, conditions.Range, bound)  # refuses what has no order
+    _at(place, conditions.range_of, bound, None)  # refuses what has no order
     return bound
 
 

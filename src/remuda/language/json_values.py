@@ -1,4 +1,4 @@
-"""Values in the JSON form, and those that JSON lacks: dates, timestamps, exact decimals."""
+"""Values in the JSON form, and those that JSON lacks: dates, decimals, quoted literals."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from typing import Any
 from msgspec import Struct
 
 from remuda.errors import InvalidCriterion
+from remuda.model.quoted import Moment, Quoted
 from remuda.model.values import instant, number, tidy
 
 _LONG = 2**63
 _MAX_BITS = 13_000  # Python, and so msgspec, reads no integer of more than 4300 digits
 
 
-class Typed(Struct, frozen=True, forbid_unknown_fields=True):
+class Typed(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """A value under the name of its type, such as `{"date": "2024-02-29"}`.
 
-    `list` and `object` are for what holds such values inside.
+    `list` and `object` are for what holds such values inside; the literals are those of the text
+    form, which stand for several values.
     """
 
     date: dt.date | None = None
@@ -28,18 +30,24 @@ class Typed(Struct, frozen=True, forbid_unknown_fields=True):
     decimal: Decimal | None = None
     list: tuple[Nested, ...] | None = None
     object: dict[str, Nested] | None = None
+    quoted: str | None = None
+    date_literal: dt.date | None = None
+    timestamp_literal: dt.datetime | None = None
 
     def value(self) -> Any:
         """The value itself."""
-        written = (self.date, self.timestamp, self.decimal, self.list, self.object)
-        given = [one for one in written if one is not None]
+        given = [name for name in self.__struct_fields__ if getattr(self, name) is not None]
         if len(given) != 1:
-            raise InvalidCriterion("one of date, timestamp, decimal, list and object is needed")
+            names = ", ".join(self.__struct_encode_fields__)
+            raise InvalidCriterion(f"a typed value has exactly one of {names}")
         if self.list is not None:
-            return [value_of(part) for part in self.list]
+            return [_inside(part) for part in self.list]
         if self.object is not None:
-            return {name: value_of(part) for name, part in self.object.items()}
-        return given[0]
+            return {name: _inside(part) for name, part in self.object.items()}
+        if self.quoted is not None:
+            return Quoted(self.quoted)
+        literal = self.date_literal or self.timestamp_literal
+        return Moment(literal) if literal else getattr(self, given[0])
 
 
 Nested = None | bool | int | float | str | Typed
@@ -48,6 +56,13 @@ Nested = None | bool | int | float | str | Typed
 def value_of(written: Any) -> Any:
     """What stands for itself as it is, what is typed as its value."""
     return written.value() if type(written) is Typed else written
+
+
+def _inside(written: Any) -> Any:
+    value = value_of(written)
+    if isinstance(value, Quoted | Moment):
+        raise InvalidCriterion("a list or an object has no literals inside: they have many values")
+    return value
 
 
 def is_simple(value: Any) -> bool:
@@ -90,6 +105,11 @@ def typed(value: Any) -> Any:
 
 def _scalar(value: Any) -> Any:
     match tidy(value):
+        case Quoted(text):
+            return {"quoted": text}
+        case Moment(at):
+            ((name, written),) = _scalar(at).items()
+            return {f"{name}Literal": written}
         case None | str() | bool() as same:
             return same
         case int() as whole:

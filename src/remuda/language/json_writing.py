@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
+from decimal import Decimal
 from typing import Any
 
 from remuda.errors import InvalidCriterion
 from remuda.language.json_values import is_plain, is_simple, plain, typed
 from remuda.logic.normal import nnf
+from remuda.model.attributes import Attribute
 from remuda.model.conditions import (
     Absent,
+    AnyElement,
     Condition,
     Contains,
+    EveryElement,
     Exists,
     In,
     Like,
@@ -18,11 +23,13 @@ from remuda.model.conditions import (
     Network,
     NullValue,
     Prefix,
+    QuotedRange,
     Range,
     Regex,
     Related,
     SemVer,
     Suffix,
+    Under,
     Version,
 )
 from remuda.model.expressions import And, Expression, Or, Predicate
@@ -37,6 +44,7 @@ from remuda.model.operations import (
     Substring,
     ToDateTime,
 )
+from remuda.model.terms import Applied, Call, Case, Literal, Term
 
 Json = dict[str, Any]
 
@@ -113,11 +121,10 @@ def _split(parts: tuple[Expression, ...]) -> tuple[list[Predicate], tuple[Expres
 
 def predicate(predicate: Predicate) -> Json:
     """One predicate."""
-    path = str(predicate.attribute)
     try:
         written: Json = {
             "type": predicate.polarity.value,
-            "lhs": path if path.startswith("$") else f"$.{path}",
+            **_left_hand_side(predicate.root),
             "detail": _detail(predicate.condition),
             "weight": _weight(predicate.own_weight),
         }
@@ -126,7 +133,53 @@ def predicate(predicate: Predicate) -> Json:
         if predicate.operations:
             written["preOperations"] = [_operation(one) for one in predicate.operations]
     except InvalidCriterion as error:
-        raise error.inside(path) from None
+        raise error.inside(str(predicate.root)) from None
+    return written
+
+
+def _left_hand_side(root: Term) -> Json:
+    if isinstance(root, Attribute):
+        return {"lhs": _path(root), **_flags(root)}
+    return {"lhs": term(root)}
+
+
+def term(term_: Term) -> str | Json:
+    """One term; a path is a string."""
+    match term_:
+        case Attribute():
+            flags = _flags(term_)
+            return {"attribute": _path(term_), **flags} if flags else _path(term_)
+        case Literal():
+            return _literal(term_.value)
+        case Call(name, arguments):
+            return {"function": name, "arguments": [term(one) for one in arguments]}
+        case Applied(operation, inner):
+            return {"operation": _operation(operation), "of": term(inner)}
+        case Case(branches, otherwise):
+            cases = [{"when": _asked(one), "then": term(then)} for one, then in branches]
+            return {"case": cases, "else": term(otherwise)}
+
+
+def _path(attribute: Attribute) -> str:
+    path = str(attribute)
+    return path if path.startswith("$") else f"$.{path}"
+
+
+def _flags(attribute: Attribute) -> Json:
+    flags = {"walk": attribute.walk, "emptyIsPresent": attribute.empty}
+    return {name: True for name, said in flags.items() if said}
+
+
+def _literal(value: Any) -> Json:
+    """A literal with its type: 1 and 1.0 are two, and a decimal is no double."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"double": {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")}
+    return {"literal": {"decimal": str(value)} if isinstance(value, Decimal) else typed(value)}
+
+
+def _asked(expression: Expression) -> Json:
+    written = criterion("", expression)
+    del written["id"]
     return written
 
 
@@ -136,7 +189,7 @@ def _detail(condition: Condition) -> Json:
             return {"caveat": "EQUALITY", **_operands(values)}
         case Related(relation, values):
             return {"caveat": relation.name, **_operands(values)}
-        case Range():
+        case Range() | QuotedRange():
             return {"caveat": "RANGE", **_bounds(condition)}
         case Regex():
             return {"caveat": "REGEX", "regex": condition.whole_pattern}
@@ -154,6 +207,11 @@ def _detail(condition: Condition) -> Json:
             return {"caveat": "SEMVER", **compared, **options}
         case Network(networks):
             return {"caveat": "NETWORK", "networks": list(networks)}
+        case Under(tree, node):
+            return {"caveat": "UNDER", "hierarchy": tree, "node": node}
+        case AnyElement(expression) | EveryElement(expression):
+            which = "ANY" if isinstance(condition, AnyElement) else "EVERY"
+            return {"caveat": f"{which}_ELEMENT", "expression": _asked(expression)}
         case Like(pattern, escape):
             return {"caveat": "LIKE", "pattern": pattern, "escape": escape}
         case Prefix(text) | Suffix(text) | Contains(text):
@@ -178,7 +236,7 @@ def _operands(values: tuple[Any, ...]) -> Json:
     return found | {"typedValues": lacking} if lacking else found
 
 
-def _bounds(condition: Range) -> Json:
+def _bounds(condition: Range | QuotedRange) -> Json:
     found: Json = {}
     if condition.lower is not None:
         found["lowerBound"] = typed(condition.lower)

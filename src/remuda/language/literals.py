@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import struct
 from collections.abc import Callable
 from datetime import date, datetime
@@ -11,17 +12,27 @@ from typing import Any
 
 from sqlglot import exp
 
-from remuda.language.moments import read_date, read_timestamp
 from remuda.language.nodes import Refused, arguments, bare, function
+from remuda.model.readings import read_date, read_timestamp
 
+_FINER = re.compile(r"\.\d{6}0*[1-9]")  # than a microsecond
 _LONG = 4000  # digits; Python's int() refuses to read some more
 
 
 def is_literal(node: exp.Expr) -> bool:
     """Whether the node is a value by itself."""
     node = bare(node)
-    while type(node) in _INSIDE:
-        node = bare(node.this)
+    if type(node) is exp.Neg:
+        inner = bare(node.this)
+        while type(inner) is exp.Neg:
+            inner = bare(inner.this)
+        return type(inner) in _NUMBERS and is_literal(inner)
+    if type(node) in _CASTS:
+        return _cast_reader(node) is not None
+    if function(node) == "plain":
+        return len(node.expressions) == 1 and is_literal(node.expressions[0])
+    if function(node) == "double":
+        return len(node.expressions) == 1 and _is_no_number(bare(node.expressions[0]))
     return type(node) in _LITERALS or function(node) in LITERAL_FUNCTIONS
 
 
@@ -88,14 +99,22 @@ def _negative(node: exp.Expr) -> Any:
 
 
 def _cast(node: exp.Expr) -> Any:
-    inner, kind = bare(node.this), node.args["to"]
-    if type(inner) is not exp.Literal:
-        raise Refused("only literals can be cast", node)
-    readers = _FROM_TEXT if inner.args["is_string"] else _FROM_NUMBER
-    read = readers.get(kind.this)
+    read = _cast_reader(node)
     if read is None:
-        raise Refused(f"this literal cannot be cast to {kind.sql().lower()}", node)
-    return read(inner.this, node)
+        raise Refused("a literal is needed here", node)
+    return read(bare(node.this).this, node)
+
+
+def _cast_reader(node: exp.Expr) -> Callable[[str, exp.Expr], Any] | None:
+    """How a typed literal is read; None for a cast that computes something."""
+    inner = bare(node.this)
+    if type(inner) is not exp.Literal:
+        return None
+    kind = node.args["to"].this
+    if inner.args["is_string"]:
+        return _FROM_TEXT.get(kind)
+    computes = kind in _WHOLE and not inner.this.isdecimal()  # CAST(1.5 AS INT) is 1
+    return None if computes else _FROM_NUMBER.get(kind)
 
 
 def _sized(bits: int) -> Callable[[str, exp.Expr], int]:
@@ -143,7 +162,7 @@ def _date(spelt: str, node: exp.Expr) -> date:
 
 def _timestamp(spelt: str, node: exp.Expr) -> datetime:
     found = read_timestamp(spelt)
-    if found is None:
+    if found is None or _FINER.search(spelt):
         raise Refused(f"{spelt!r} is no timestamp such as 2024-02-29 12:30:00.000001", node)
     return found
 
@@ -156,6 +175,7 @@ _FROM_TEXT: dict[object, Callable[[str, exp.Expr], Any]] = {
     exp.DType.TIMESTAMPNTZ: _timestamp,
     exp.DType.TIMESTAMPTZ: _timestamp,
 }
+_WHOLE = frozenset({exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT})
 _FROM_NUMBER: dict[object, Callable[[str, exp.Expr], Any]] = {
     exp.DType.TINYINT: _sized(8),
     exp.DType.SMALLINT: _sized(16),
@@ -169,12 +189,20 @@ _FROM_NUMBER: dict[object, Callable[[str, exp.Expr], Any]] = {
 # Functions that spell values which SQL has no literals for
 
 
+_NO_NUMBERS = {"infinity": math.inf, "-infinity": -math.inf, "nan": math.nan}
+
+
+def _is_no_number(node: exp.Expr) -> bool:
+    return type(node) is exp.Literal and str(node.this).lower() in _NO_NUMBERS
+
+
 def _no_number(node: exp.Expr) -> float:
-    (name,) = arguments(node, 1)
-    number = {"infinity": math.inf, "-infinity": -math.inf, "nan": math.nan}.get(text(name).lower())
-    if number is None:
-        raise Refused("double() is for 'Infinity', '-Infinity' and 'NaN' alone", name)
-    return number
+    return _NO_NUMBERS[text(*arguments(node, 1)).lower()]
+
+
+def _itself(node: exp.Expr) -> Any:
+    """A literal that has no reading but itself."""
+    return literal(*arguments(node, 1))
 
 
 def _list(node: exp.Expr) -> list[Any]:
@@ -189,7 +217,8 @@ def _object(node: exp.Expr) -> dict[Any, Any]:
         raise Refused("object() takes names and values in turn", node) from None
 
 
-_INSIDE = frozenset({exp.Neg, exp.Cast, exp.TryCast})  # a literal where the inner node is one
+_CASTS = frozenset({exp.Cast, exp.TryCast})
+_NUMBERS = frozenset({exp.Literal, *_CASTS})
 _LITERALS: dict[type[exp.Expr], Callable[[exp.Expr], Any]] = {
     exp.Boolean: lambda node: bool(node.this),
     exp.Cast: _cast,
@@ -203,4 +232,5 @@ LITERAL_FUNCTIONS: dict[str, Callable[[exp.Expr], Any]] = {
     "double": _no_number,
     "list": _list,
     "object": _object,
+    "plain": _itself,
 }

@@ -53,6 +53,15 @@ def function(node: exp.Expr) -> str:
     return node.name.removeprefix(FUNCTION) if type(node) is exp.Anonymous else ""
 
 
+def flag(node: exp.Expr, known: tuple[str, ...]) -> tuple[str, bool]:
+    """An option that is said by its name: `parts => TRUE`."""
+    name = str(node.this.name) if type(node) is exp.Kwarg else ""
+    if name not in known or type(node.expression) is not exp.Boolean:
+        options = " and ".join(f"{one} => TRUE" for one in known)
+        raise Refused(f"the options here are {options}", node)
+    return name, bool(node.expression.this)
+
+
 def arguments(node: exp.Expr, least: int, most: int | None = None) -> list[exp.Expr]:
     """The arguments of a function that takes so many."""
     found, most = node.expressions, least if most is None else most

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from remuda.model.attributes import Attribute
+from remuda.model.attributes import Attribute, Element
 from remuda.model.calendars import Extract
 from remuda.model.conditions import (
     Absent,
+    AnyElement,
     Comparison,
     Condition,
     Contains,
+    EveryElement,
     Exists,
     In,
     Like,
@@ -25,9 +28,11 @@ from remuda.model.conditions import (
     Relation,
     SemVer,
     Suffix,
+    Under,
     Version,
 )
-from remuda.model.expressions import Polarity, Predicate
+from remuda.model.expressions import Expression, Polarity, Predicate
+from remuda.model.functions import ABOVE, BELOW, EQUAL, FUNCTIONS
 from remuda.model.operations import (
     Arithmetic,
     BinaryConversion,
@@ -41,6 +46,7 @@ from remuda.model.operations import (
     Substring,
     ToDateTime,
 )
+from remuda.model.terms import Applied, Call, Case, Literal, Term, root_of
 from remuda.model.values import Number, Ordered
 
 
@@ -51,10 +57,9 @@ def attr(path: str) -> Attr:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Attr:
-    """An attribute with its pre-operations so far; its comparisons are predicates."""
+    """An attribute, or a function of some; its comparisons are predicates."""
 
-    attribute: Attribute
-    operations: tuple[Operation, ...] = ()
+    term: Term
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -121,6 +126,17 @@ class Attr:
         """The list shares an element with these."""
         return self._predicate(Related(Relation.OVERLAPS, values))
 
+    def any(self, asked: Callable[[Attr], Expression]) -> Predicate:
+        """Some element of the list satisfies what is asked of it.
+
+        `attr("items").any(lambda i: (i["sku"] == "A") & (i["qty"] > 2))`
+        """
+        return self._predicate(AnyElement(asked(_ELEMENT)))
+
+    def every(self, asked: Callable[[Attr], Expression]) -> Predicate:
+        """Every element of the list satisfies what is asked of it."""
+        return self._predicate(EveryElement(asked(_ELEMENT)))
+
     def exists(self) -> Predicate:
         """There is a value."""
         return self._predicate(Exists())
@@ -152,25 +168,54 @@ class Attr:
         """The string is an address in one of these: `attr("ip").in_network("10.0.0.0/8")`."""
         return self._predicate(Network(networks))
 
-    def add(self, rhs: Number) -> Attr:
-        """The number and `rhs` together, exactly."""
-        return self._after(Calculate(Arithmetic.ADDITION, rhs))
+    def under(self, tree: str, node: str | int) -> Predicate:
+        """The value is that node of the tree, or beneath it: `attr("city").under("geo", "IN")`.
 
-    def subtract(self, rhs: Number) -> Attr:
-        """The number less `rhs`, exactly."""
-        return self._after(Calculate(Arithmetic.SUBTRACTION, rhs))
+        The tree is given to the index: `Index.build(..., hierarchies={"geo": tree})`.
+        """
+        return self._predicate(Under(tree, node))
 
-    def multiply(self, rhs: Number) -> Attr:
-        """The number times `rhs`, exactly."""
-        return self._after(Calculate(Arithmetic.MULTIPLICATION, rhs))
+    def add(self, rhs: Number | Attr) -> Attr:
+        """The number and `rhs` together: exactly where this is an attribute, else as Spark does."""
+        if self._is_spark(rhs):
+            return fn.add(self, rhs)
+        return self._after(Calculate(Arithmetic.ADDITION, rhs))  # type: ignore[arg-type]
 
-    def divide(self, rhs: int) -> Attr:
+    def subtract(self, rhs: Number | Attr) -> Attr:
+        """The number less `rhs`: exactly where this is an attribute, else as Spark does."""
+        if self._is_spark(rhs):
+            return fn.subtract(self, rhs)
+        return self._after(Calculate(Arithmetic.SUBTRACTION, rhs))  # type: ignore[arg-type]
+
+    def multiply(self, rhs: Number | Attr) -> Attr:
+        """The number times `rhs`: exactly where this is an attribute, else as Spark does."""
+        if self._is_spark(rhs):
+            return fn.multiply(self, rhs)
+        return self._after(Calculate(Arithmetic.MULTIPLICATION, rhs))  # type: ignore[arg-type]
+
+    def divide(self, rhs: int | Attr) -> Attr:
         """The integer divided by `rhs`, truncated toward zero."""
-        return self._after(Divide(Integral.DIVISION, rhs))
+        if self._is_spark(rhs):
+            return fn.div(self, rhs)
+        return self._after(Divide(Integral.DIVISION, rhs))  # type: ignore[arg-type]
 
-    def modulo(self, rhs: int) -> Attr:
+    def modulo(self, rhs: int | Attr) -> Attr:
         """What division by `rhs` leaves, with the sign of the dividend."""
-        return self._after(Divide(Integral.MODULO, rhs))
+        if self._is_spark(rhs):
+            return fn.mod(self, rhs)
+        return self._after(Divide(Integral.MODULO, rhs))  # type: ignore[arg-type]
+
+    def lower(self) -> Attr:
+        """The text in lower case."""
+        return fn.lower(self)
+
+    def upper(self) -> Attr:
+        """The text in upper case."""
+        return fn.upper(self)
+
+    def trim(self) -> Attr:
+        """The text without spaces at its ends."""
+        return fn.trim(self)
 
     def binary(self) -> Attr:
         """The integer's 32 bits as text."""
@@ -196,31 +241,94 @@ class Attr:
         """The text as milliseconds since 1970, by a pattern of Java's DateTimeFormatter."""
         return self._after(ToDateTime(format))
 
+    def __getitem__(self, step: str | int) -> Attr:
+        """What is under a name, or at a place of a list."""
+        if not isinstance(self.term, Attribute):
+            raise TypeError("only an attribute has parts")
+        return Attr(Attribute((*self.term.steps, step if isinstance(step, str) else Element(step))))
+
     def __eq__(self, value: object) -> Predicate:  # type: ignore[override]
-        return self.isin(value)
+        return self._order(value, EQUAL) if isinstance(value, Attr) else self.isin(value)
 
     def __ne__(self, value: object) -> Predicate:  # type: ignore[override]
-        return self.isin(value).with_polarity(Polarity.EXCLUDED)
+        return (self == value).with_polarity(Polarity.EXCLUDED)
 
-    def __lt__(self, value: Ordered) -> Predicate:
-        return self.within(upper=value)
+    def __lt__(self, value: Ordered | Attr) -> Predicate:
+        return self._order(value, BELOW) if isinstance(value, Attr) else self.within(upper=value)
 
-    def __le__(self, value: Ordered) -> Predicate:
+    def __le__(self, value: Ordered | Attr) -> Predicate:
+        if isinstance(value, Attr):
+            return self._order(value, BELOW, EQUAL)
         return self.within(upper=value, upper_closed=True)
 
-    def __gt__(self, value: Ordered) -> Predicate:
-        return self.within(lower=value)
+    def __gt__(self, value: Ordered | Attr) -> Predicate:
+        return self._order(value, ABOVE) if isinstance(value, Attr) else self.within(lower=value)
 
-    def __ge__(self, value: Ordered) -> Predicate:
+    def __ge__(self, value: Ordered | Attr) -> Predicate:
+        if isinstance(value, Attr):
+            return self._order(value, ABOVE, EQUAL)
         return self.within(lower=value, lower_closed=True)
 
     __add__, __sub__, __mul__, __floordiv__, __mod__ = add, subtract, multiply, divide, modulo
 
+    def __truediv__(self, rhs: Number | Attr) -> Attr:
+        return fn.divide(self, rhs)
+
+    def __neg__(self) -> Attr:
+        return fn.negative(self)
+
+    def _order(self, other: Attr, *orders: int) -> Predicate:
+        return fn.compare(self, other).isin(*orders)
+
+    def _is_spark(self, rhs: Any) -> bool:
+        """Whether it is between terms; between an attribute and a number it is Mustang's."""
+        return isinstance(rhs, Attr) or not isinstance(root_of(self.term), Attribute)
+
     def _predicate(self, condition: Condition) -> Predicate:
-        return Predicate(self.attribute, condition, self.operations)
+        return Predicate(self.term, condition)
 
     def _after(self, operation: Operation) -> Attr:
-        return replace(self, operations=(*self.operations, operation))
+        return Attr(Applied(operation, self.term))
+
+
+class Functions:
+    """Spark's functions by their names: `fn.coalesce(attr("a"), 0)`."""
+
+    def __getattr__(self, name: str) -> Callable[..., Attr]:
+        if name not in FUNCTIONS:
+            raise AttributeError(f"there is no function {name}")
+        return lambda *arguments: Attr(Call(name, tuple(map(_term, arguments))))
+
+    def __dir__(self) -> list[str]:
+        return sorted(FUNCTIONS)
+
+
+fn = Functions()
+_ELEMENT = Attr(Attribute(()))
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """Branches, the first of which that holds gives its value."""
+
+    branches: tuple[tuple[Expression, Term], ...]
+
+    def when(self, condition: Expression, value: Any) -> When:
+        """One more branch."""
+        return When((*self.branches, (condition, _term(value))))
+
+    def otherwise(self, value: Any = None) -> Attr:
+        """The value where no branch holds; none is a missing one."""
+        return Attr(Case(self.branches, _term(value)))
+
+
+def when(condition: Expression, value: Any) -> When:
+    """A value where the expression holds: `when(attr("a") > 3, "many").otherwise("few")`."""
+    return When(((condition, _term(value)),))
+
+
+def _term(value: Any) -> Term:
+    return value.term if isinstance(value, Attr) else Literal(value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,11 @@ import msgspec
 
 from remuda.errors import InvalidCriterion, ParseError
 from remuda.language.criterion import Criterion
-from remuda.language.moments import read_timestamp
+from remuda.language.schemas import Schema, findings
 from remuda.language.text import parse
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import And, Expression, Not, Or, Predicate, fold
+from remuda.model.readings import read_timestamp
 
 SEPARATORS = {"csv": ",", "tsv": "\t"}
 COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".snappy", ".deflate")
@@ -55,26 +56,57 @@ def csv_rows(
     return csv.DictReader(lines, names, delimiter=separator)
 
 
-def criterion_of(source: bytes | Mapping[str, Any]) -> Criterion:
-    """The criterion that a row is; InvalidCriterion says what is wrong with it."""
-    row: Any = source
-    if isinstance(source, bytes):
-        source = row = source.rstrip(b"\r\n")
-        if b'"expression"' in source:
-            with suppress(msgspec.DecodeError, UnicodeError, RecursionError):
-                row = msgspec.json.decode(source)
+def text_of(source: bytes | Mapping[str, Any]) -> str | None:
+    """The text of a row's expression, where it has one."""
+    row = _decoded(source) if isinstance(source, bytes) else source
+    text = row.get("expression") if isinstance(row, Mapping) and "form" not in row else None
+    return text if isinstance(text, str) else None
+
+
+def _decoded(source: bytes) -> Any:
+    """The row of a line, where it may be one with columns; otherwise the line."""
+    line = source.rstrip(b"\r\n")
+    if b'"expression"' in line:
+        with suppress(msgspec.DecodeError, UnicodeError, RecursionError):
+            return msgspec.json.decode(line)
+    return line
+
+
+def criterion_of(source: bytes | Mapping[str, Any], schema: Schema | None = None) -> Criterion:
+    """The criterion that a row is; InvalidCriterion says what is wrong with it.
+
+    With a schema, so is what no event of it can satisfy.
+    """
+    row: Any = _decoded(source) if isinstance(source, bytes) else source
     if isinstance(row, Mapping) and "expression" in row and "form" not in row:
-        return _tabular(row)
-    return Criterion.from_json(source)
+        return _raised(fitting(_tabular(row), schema, row["expression"]))
+    document = source.rstrip(b"\r\n") if isinstance(source, bytes) else source
+    return _raised(fitting(Criterion.from_json(document), schema))
+
+
+def fitting(
+    criterion: Criterion, schema: Schema | None, text: str | None = None
+) -> Criterion | InvalidCriterion:
+    """The criterion, or the first thing in it that no event of the schema can satisfy."""
+    for one in () if schema is None else findings(criterion.id, criterion.expression, schema, text):
+        place = one.attribute if one.column is None else f"expression, column {one.column + 1}"
+        return InvalidCriterion(one.reason, place, criterion.id)
+    return criterion
+
+
+def _raised(found: Criterion | InvalidCriterion) -> Criterion:
+    if isinstance(found, InvalidCriterion):
+        raise found
+    return found
 
 
 def _tabular(row: Mapping[str, Any]) -> Criterion:
-    """A row with columns id and expression, perhaps tags, weights, a term and a payload."""
+    """A row with columns id and expression, perhaps tags, weights, a term, payload and priority."""
     if row.get("id") is None:
         raise InvalidCriterion("the column id is empty", "id")
     name = str(row["id"])
     term = {"enabled", "valid_from", "valid_until"}
-    known = {"id", "expression", "tags", "weights", *term, "payload"}
+    known = {"id", "expression", "tags", "weights", *term, "payload", "priority"}
     unknown = sorted(str(column) for column in row if column not in known)
     if unknown:
         raise InvalidCriterion(f"the column {unknown[0]!r} is not known", unknown[0], name)
@@ -87,6 +119,7 @@ def _tabular(row: Mapping[str, Any]) -> Criterion:
             _moment("valid_from", row.get("valid_from")),
             _moment("valid_until", row.get("valid_until")),
             row.get("payload"),
+            _priority(row.get("priority")),
         )
     except InvalidCriterion as error:
         raise error.inside("", name) from None
@@ -127,13 +160,14 @@ def _weighted(expression: Expression, weights: Any) -> Expression:
 
     def visit(node: Expression, parts: Sequence[Expression]) -> Expression:
         if isinstance(node, Predicate):
-            if node.attribute not in wanted:
+            about = node.attribute
+            if about is None or about not in wanted:
                 return node
-            met.add(node.attribute)
+            met.add(about)
             try:
-                return node.weight(wanted[node.attribute])
+                return node.weight(wanted[about])
             except InvalidCriterion as error:
-                raise error.inside(f"weights.{node.attribute}") from None
+                raise error.inside(f"weights.{about}") from None
         if isinstance(node, Not):
             return Not(parts[0])
         return And(*parts) if isinstance(node, And) else Or(*parts)
@@ -151,6 +185,15 @@ def _switch(enabled: Any) -> bool:
     if not isinstance(found, bool):
         raise InvalidCriterion(f"this is true or false, not {enabled!r}", "enabled")
     return found
+
+
+def _priority(priority: Any) -> Any:
+    """A number, or text that says one."""
+    if priority is None or priority == "":
+        return 0.0
+    with suppress(ValueError):
+        return float(priority) if isinstance(priority, str) else priority
+    return priority  # Criterion refuses it
 
 
 def _moment(name: str, moment: Any) -> datetime | None:

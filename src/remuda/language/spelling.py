@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlglot.dialects.spark import Spark
 
+from remuda.model.quoted import Moment, Quoted, quoted
 from remuda.model.values import instant, number, tidy
 
 _BARE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -49,8 +50,19 @@ def double(value: float) -> str:
     return f"double('{'-' if value < 0 else ''}Infinity')" if math.isinf(value) else f"{value!r}D"
 
 
+def operand(value: Any) -> str:
+    """A value that the text form compares with, where quotes and DATE say more than one value."""
+    if isinstance(value, Quoted):
+        return string(value.text)
+    if isinstance(value, Moment):
+        return moment(value.at)
+    plain = tidy(value)
+    several = isinstance(plain, date) or (isinstance(plain, str) and quoted(plain) != plain)
+    return f"plain({literal(plain)})" if several else literal(value)
+
+
 def literal(value: Any) -> str:
-    """Any value of a predicate in our text form."""
+    """A value in our text form, where it stands for itself."""
     if isinstance(value, Mapping):
         parts = (literal(part) for pair in value.items() for part in pair)
         return f"object({', '.join(parts)})"

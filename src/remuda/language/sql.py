@@ -24,12 +24,14 @@ from remuda.language.phrases import (
     write,
 )
 from remuda.language.spelling import INFINITE, double, moment, name, string
-from remuda.language.subjects import FIELDS
 from remuda.model.attributes import Attribute, Element
+from remuda.model.calendars import Extract
 from remuda.model.conditions import (
     Absent,
+    AnyElement,
     Condition,
     Contains,
+    EveryElement,
     Exists,
     In,
     Like,
@@ -37,16 +39,19 @@ from remuda.model.conditions import (
     Network,
     NullValue,
     Prefix,
+    QuotedRange,
     Range,
     Regex,
     Related,
     Relation,
     SemVer,
     Suffix,
+    Under,
     Version,
 )
 from remuda.model.explanations import describe
 from remuda.model.expressions import Expression, Predicate
+from remuda.model.functions import ABOVE, BELOW, EQUAL
 from remuda.model.operations import (
     Arithmetic,
     BinaryConversion,
@@ -60,6 +65,9 @@ from remuda.model.operations import (
     Substring,
     ToDateTime,
 )
+from remuda.model.quoted import Moment, Quoted
+from remuda.model.terms import Applied, Call, Case, Term, operations_of, root_of
+from remuda.model.terms import Literal as WrittenLiteral
 from remuda.model.values import Number, number, tidy
 
 _LONGEST = 38  # digits of Spark's longest decimal
@@ -82,6 +90,7 @@ class _Type(StrEnum):
     TIMESTAMP = "timestamp"
     MOMENT = "date or timestamp"
     ARRAY = "array"
+    QUOTED = "quoted"  # whatever the literal can be cast to
 
 
 _NUMERIC = frozenset({_Type.NUMBER, _Type.DOUBLE})
@@ -99,19 +108,22 @@ def to_sql(expression: Expression) -> str:
 
 def _wording(predicate: Predicate) -> Wording:
     try:
-        path = _path(predicate.attribute)
+        if _is_comparison(predicate.term) and isinstance(predicate.condition, In):
+            return _comparison(predicate.term, predicate.condition)
+        path = _term(predicate.root)
         match predicate.condition:
             case Exists():
                 return worded(f"{path} IS NOT NULL", f"{path} IS NULL")
             case Missing():
                 return worded(f"{path} IS NULL", f"{path} IS NOT NULL")
-            case NullValue() if len(predicate.attribute.steps) == 1:
+            case NullValue() if _is_column(predicate.root):
                 return worded(f"{path} IS NULL", f"{path} IS NOT NULL")
             case In(values=()):
                 return worded("FALSE", f"{path} IS NOT NULL")
             case condition:
                 about, given = _subject(path, predicate.operations)
-                wanted, wording = _condition(about, condition)
+                empty = isinstance(predicate.root, Attribute) and predicate.root.empty
+                wanted, wording = _condition(about, condition, empty)
                 _check(given, wanted)
                 return wording
     except _Unsaid as unsaid:
@@ -120,21 +132,24 @@ def _wording(predicate: Predicate) -> Wording:
 
 def _check(given: _Type | None, wanted: _Type) -> None:
     """Refuse what Spark would have to convert; the type of a column is taken on trust."""
-    if given is not None and given is not wanted and not {given, wanted} <= _NUMERIC:
+    if given is None or given is wanted or wanted is _Type.QUOTED:
+        return
+    if not {given, wanted} <= _NUMERIC:
         raise _Unsaid(f"Spark would need {wanted} values here, not {given} ones")
 
 
 # Conditions
 
 
-def _condition(about: str, condition: Condition) -> tuple[_Type, Wording]:
+def _condition(about: str, condition: Condition, empty: bool) -> tuple[_Type, Wording]:
     match condition:
         case In(values):
             return _in(about, _literals(values))
-        case Range():
+        case Range() | QuotedRange():
             return _range(about, condition)
-        case Regex(pattern, find):
-            return _Type.STRING, plainly(f"{about} RLIKE {string(_regex(pattern, find))}")
+        case Regex(pattern, find, java):
+            written = _regex(pattern, find) if java is None else java
+            return _Type.STRING, plainly(f"{about} RLIKE {string(written)}")
         case Like(pattern, escape):
             fits = string(_like(pattern, escape))
             return _Type.STRING, worded(f"{about} LIKE {fits}", f"{about} NOT LIKE {fits}")
@@ -142,13 +157,16 @@ def _condition(about: str, condition: Condition) -> tuple[_Type, Wording]:
             return _Type.STRING, plainly(f"{TEXTUAL[type(condition)]}({about}, {string(text)})")
         case Related(relation, values):
             literals = ", ".join(text for _, text in _literals(values))
-            return _Type.ARRAY, _related(
-                f"nullif({about}, array())", relation, f"array({literals})"
-            )
+            found = about if empty else f"nullif({about}, array())"
+            return _Type.ARRAY, _related(found, relation, f"array({literals})")
         case NullValue() | Absent():
             raise _Unsaid("Spark does not tell null from what is not there")
         case Network():
             raise _Unsaid("Spark does not know networks")
+        case Under():
+            raise _Unsaid("Spark does not know trees")
+        case AnyElement() | EveryElement():
+            raise _Unsaid("what is asked of elements is not written for Spark yet")
         case Version() | SemVer():
             raise _Unsaid("Spark does not know the order of versions")
         case Exists() | Missing():  # which are about the path, without its pre-operations
@@ -156,29 +174,32 @@ def _condition(about: str, condition: Condition) -> tuple[_Type, Wording]:
 
 
 def _in(about: str, literals: Sequence[Literal]) -> tuple[_Type, Wording]:
-    """Numbers and doubles apart, for in one list Spark would make doubles of all."""
-    doubles = [text for kind, text in literals if kind is _Type.DOUBLE]
-    others = [text for kind, text in literals if kind is not _Type.DOUBLE]
-    wordings = [membership(about, texts) for texts in (others, doubles) if texts]
+    """Numbers, doubles and quoted literals apart, for Spark makes one type of a list."""
+    apart: dict[_Type, list[str]] = {}
+    for kind, text in literals:
+        apart.setdefault(_Type.QUOTED if kind is _Type.STRING else kind, []).append(text)
+    wanted = _common({kind for kind, _ in literals})
+    wordings = [membership(about, texts) for texts in apart.values()]
     if len(wordings) == 1:
-        return literals[0][0], wordings[0]
+        return wanted, wordings[0]
     either = join([wording.asked for wording in wordings], Binding.OR)
-    return _Type.NUMBER, plainly(either.text, either.binding)
+    return wanted, plainly(either.text, either.binding)
 
 
-def _range(about: str, condition: Range) -> tuple[_Type, Wording]:
+def _range(about: str, condition: Range | QuotedRange) -> tuple[_Type, Wording]:
     bounds = [_literal(bound) for bound in (condition.lower, condition.upper) if bound is not None]
     if not bounds:
         raise _Unsaid("Spark cannot ask whether a value is a number")
+    wanted = _common({kind for kind, _ in bounds})
     if len(bounds) == 2 and condition.lower_closed and condition.upper_closed:
-        return bounds[0][0], between(about, bounds[0][1], bounds[1][1])
+        return wanted, between(about, bounds[0][1], bounds[1][1])
     sides = []
     if condition.lower is not None:
         sides.append(Phrase(f"{about} {sign(True, condition.lower_closed)} {bounds[0][1]}"))
     if condition.upper is not None:
         sides.append(Phrase(f"{about} {sign(False, condition.upper_closed)} {bounds[-1][1]}"))
     both = join(sides, Binding.AND)
-    return bounds[0][0], plainly(both.text, both.binding)
+    return wanted, plainly(both.text, both.binding)
 
 
 def _related(about: str, relation: Relation, others: str) -> Wording:
@@ -220,14 +241,24 @@ def _like(pattern: str, escape: str) -> str:
 def _literals(values: Sequence[Any]) -> list[Literal]:
     """The values spelt, where they are of one type."""
     found = [_literal(value) for value in values]
-    kinds = {kind for kind, _ in found}
-    if len(kinds) > 1 and not kinds <= _NUMERIC:
-        raise _Unsaid(f"its values are of different types: {', '.join(sorted(kinds))}")
+    _common({kind for kind, _ in found})
     _check_digits([text for kind, text in found if kind is _Type.NUMBER])
     return found
 
 
+def _common(kinds: set[_Type]) -> _Type:
+    """The type of all; quoted literals are of any."""
+    typed = kinds - {_Type.QUOTED}
+    if len(typed) > 1 and not typed <= _NUMERIC:
+        raise _Unsaid(f"its values are of different types: {', '.join(sorted(typed))}")
+    return max(typed, default=_Type.QUOTED)
+
+
 def _literal(value: Any) -> Literal:
+    if isinstance(value, Quoted):
+        return _Type.QUOTED, string(value.text)
+    if isinstance(value, Moment):
+        value = value.at
     plain = value if isinstance(value, list | tuple) else tidy(value)
     if isinstance(plain, str):
         return _Type.STRING, string(plain)
@@ -262,7 +293,100 @@ def _check_digits(numbers: Sequence[str]) -> None:
         raise _Unsaid(_TOO_LONG)
 
 
-# Subjects
+# Terms
+
+
+def _is_column(term: Term) -> bool:
+    return isinstance(term, Attribute) and len(term.steps) == 1
+
+
+def _is_comparison(term: Term) -> bool:
+    return isinstance(term, Call) and term.name in ("ordering", "compare")
+
+
+def _comparison(term: Term, condition: In) -> Wording:
+    """The order of two terms as the comparison that asks for it."""
+    sign = _ORDERS.get(frozenset(condition.values))
+    if sign is None or not isinstance(term, Call):
+        raise _Unsaid("Spark has no order of two values as a value")
+    left, right = map(_term, term.arguments)
+    return plainly(f"{left} {sign} {right}")
+
+
+_ORDERS = {
+    frozenset({BELOW}): "<",
+    frozenset({BELOW, EQUAL}): "<=",
+    frozenset({EQUAL}): "=",
+    frozenset({ABOVE, EQUAL}): ">=",
+    frozenset({ABOVE}): ">",
+}
+
+
+def _term(term: Term) -> str:
+    match term:
+        case Attribute():
+            return _path(term)
+        case WrittenLiteral(value):
+            return "NULL" if value is None else _literal(value)[1]
+        case Applied():
+            return _subject(_term(root_of(term)), operations_of(term))[0]
+        case Call(called, arguments):
+            return _call(called, arguments)
+        case Case(branches, otherwise):
+            parts = [f"WHEN {to_sql(asked)} THEN {_term(then)}" for asked, then in branches]
+            return f"CASE {' '.join(parts)} ELSE {_term(otherwise)} END"
+
+
+def _call(called: str, arguments: Sequence[Term]) -> str:
+    """The call as Spark makes it without failing: what it cannot compute is NULL there, too."""
+    if called in _UNSAID:
+        raise _Unsaid(f"Spark fails where {called}() has no result, or has no such function")
+    if called == "add_interval":
+        return _shifted(*arguments)
+    texts = list(map(_term, arguments))
+    if called == "as_moment":
+        return texts[0]
+    if called == "div":
+        return f"({texts[0]} div nullif({texts[1]}, 0))"
+    if called == "negative":
+        return f"try_subtract(0, {texts[0]})"
+    if called == "second_with_fraction":
+        return f"extract(SECOND FROM {texts[0]})"
+    if called in _CASTS:
+        size = f"({', '.join(texts[1:])})" if texts[1:] else ""
+        return f"try_cast({texts[0]} AS {called.upper()}{size})"
+    return f"{_TRIED.get(called, called)}({', '.join(texts)})"
+
+
+def _shifted(moment: Term, *spans: Term) -> str:
+    text = _term(moment)
+    for span, unit in zip(spans, ("MONTH", "DAY", "SECOND"), strict=True):
+        amount = span.value if isinstance(span, WrittenLiteral) else None
+        if type(amount) is not int:
+            raise _Unsaid("Spark's intervals are literals")
+        if amount:
+            spelt = f"{Decimal(amount).scaleb(-6):f}" if unit == "SECOND" else str(amount)
+            text = f"({text} + INTERVAL '{spelt}' {unit})"
+    return text
+
+
+_CASTS = frozenset({
+    "string", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "boolean",
+    "date", "timestamp",
+})  # fmt: skip
+_TRIED = {
+    "add": "try_add",
+    "subtract": "try_subtract",
+    "multiply": "try_multiply",
+    "divide": "try_divide",
+    "mod": "try_mod",
+    "element_at": "try_element_at",
+    "to_date": "try_to_date",
+    "to_timestamp": "try_to_timestamp",
+}
+_UNSAID = frozenset({"compare", "ordering", "make_date"})
+
+# Mustang's operations
 
 
 def _path(attribute: Attribute) -> str:
@@ -309,7 +433,7 @@ def _after(operation: Operation, text: str) -> tuple[_Type, _Type, str]:
             local = text if zone == "UTC" else f"from_utc_timestamp({text}, {string(zone)})"
             return _Type.MOMENT, _Type.NUMBER, f"{_FUNCTIONS[extract]}({local})"
         case Divide() | Substring() | DateTime() | BinaryConversion() | ToDateTime():
-            raise _Unsaid(f"Spark has no equal of the pre-operation {type(operation).__name__}")
+            raise _Unsaid(f"Spark has no equal of {type(operation).__name__}")
 
 
 _SIGNS: dict[Arithmetic | Integral, str] = {
@@ -319,7 +443,16 @@ _SIGNS: dict[Arithmetic | Integral, str] = {
     Integral.DIVISION: "div",
     Integral.MODULO: "%",
 }
-_FUNCTIONS = {extract: function for function, extract in reversed(FIELDS.items())}
+_FUNCTIONS = {
+    Extract.YEAR: "year",
+    Extract.MONTH: "month",
+    Extract.DAY_OF_MONTH: "day",
+    Extract.DAY_OF_WEEK: "dayofweek",
+    Extract.DAY_OF_YEAR: "dayofyear",
+    Extract.HOUR_OF_DAY: "hour",
+    Extract.MINUTE: "minute",
+    Extract.SECOND: "second",
+}
 
 
 def _operand(rhs: Number) -> str:

@@ -6,26 +6,31 @@ neither a comparison nor its negation holds. `IS`, `<=>`, `exists` and `missing`
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from datetime import date
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlglot import exp
 from sqlglot.errors import ParseError as SqlglotError
 from sqlglot.tokenizer_core import Token
 
 from remuda.errors import InvalidCriterion, ParseError
-from remuda.language.literals import LITERAL_FUNCTIONS, is_literal, literal, text
-from remuda.language.nodes import Refused, arguments, bare, column, function, made
+from remuda.language.literals import LITERAL_FUNCTIONS, literal, text
+from remuda.language.nodes import Refused, arguments, bare, column, flag, function, made
 from remuda.language.sql import to_sql
-from remuda.language.subjects import SUBJECT_FUNCTIONS, Subject, is_subject, subject
+from remuda.language.terms import TERM_FUNCTIONS, TermReader, as_moment, has_moment, lightened
 from remuda.language.tokens import DIALECT, tokens
 from remuda.language.writing import to_text
+from remuda.model.attributes import Attribute
 from remuda.model.conditions import (
     Absent,
+    AnyElement,
     Comparison,
     Condition,
     Contains,
+    EveryElement,
     Exists,
     In,
     Like,
@@ -39,10 +44,16 @@ from remuda.model.conditions import (
     Relation,
     SemVer,
     Suffix,
+    Under,
     Version,
+    range_of,
+    satisfies,
 )
 from remuda.model.expressions import And, Expression, Or, Polarity, Predicate
+from remuda.model.functions import ABOVE, BELOW, EQUAL
+from remuda.model.quoted import Moment, Quoted, quoted
 from remuda.model.stacks import on_any_stack
+from remuda.model.terms import Call, Literal, Term
 from remuda.model.values import checked_text
 
 __all__ = ["parse", "to_sql", "to_text"]
@@ -54,7 +65,7 @@ def parse(text: str) -> Expression:
         raise TypeError(f"an expression is a string, not {text!r}")
     try:
         checked_text(text, "an expression")
-        found = tokens(text, _FUNCTIONS)
+        found = tokens(text, FUNCTION_NAMES)
         return on_any_stack(lambda: _read(_tree(found, text), False))
     except (ParseError, MemoryError):
         raise
@@ -102,7 +113,18 @@ def _read(node: exp.Expr, deny: bool) -> Expression:
     read = _PREDICATES.get(kind) or _PREDICATE_FUNCTIONS.get(function(node))
     if read is not None:
         return read(node, deny)
-    return _strong(subject(node), In((True,)), deny)  # a bare column is a Boolean one
+    about = _term(node)  # a bare column is a Boolean one
+    if isinstance(about, Literal) and not isinstance(about.value, bool | None):
+        raise Refused("a condition is needed here, not a literal", node)
+    return _strong(about, In((True,)), deny)
+
+
+def _is_condition(node: exp.Expr) -> bool:
+    kind = type(node)
+    if kind in (exp.And, exp.Or, exp.Not):
+        return True
+    is_constant = kind is exp.Boolean or kind is exp.Null
+    return (kind in _PREDICATES and not is_constant) or function(node) in _PREDICATE_FUNCTIONS
 
 
 def _chain(node: exp.Expr) -> Iterator[exp.Expr]:
@@ -115,21 +137,24 @@ def _chain(node: exp.Expr) -> Iterator[exp.Expr]:
     yield from reversed(right)
 
 
-def _strong(subject: Subject, condition: Condition, deny: bool) -> Expression:
-    """A predicate that, where the attribute is missing, neither holds nor is denied."""
+_TERMS = TermReader(_read, _is_condition)
+_term = _TERMS.term
+
+
+def _strong(about: Term, condition: Condition, deny: bool) -> Expression:
+    """A predicate that, where the term is missing, neither holds nor is denied."""
     polarity = Polarity.STRONGLY_EXCLUDED if deny else Polarity.INCLUDED
-    return Predicate(subject.attribute, condition, subject.operations, polarity)
+    return Predicate(lightened(about, condition, polarity), condition, polarity)
 
 
-def _flat(subject: Subject, condition: Condition, deny: bool) -> Expression:
+def _flat(about: Term, condition: Condition, deny: bool) -> Expression:
     """A predicate with two values."""
     polarity = Polarity.EXCLUDED if deny else Polarity.INCLUDED
-    return Predicate(subject.attribute, condition, subject.operations, polarity)
+    return Predicate(lightened(about, condition, polarity), condition, polarity)
 
 
-def _presence(subject: Subject, present: bool) -> Expression:
-    condition = Exists() if present else Missing()
-    return Predicate(subject.attribute, condition, subject.operations)
+def _presence(about: Term, present: bool) -> Expression:
+    return Predicate(about, Exists() if present else Missing())
 
 
 def _constant(node: exp.Expr, deny: bool) -> Expression:
@@ -144,46 +169,118 @@ _MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.LT: exp.GT,
     exp.LTE: exp.GTE,
 }
+_ORDERS: dict[type[exp.Expr], tuple[int, ...]] = {
+    exp.EQ: (EQUAL,),
+    exp.NEQ: (EQUAL,),
+    exp.GT: (ABOVE,),
+    exp.GTE: (ABOVE, EQUAL),
+    exp.LT: (BELOW,),
+    exp.LTE: (BELOW, EQUAL),
+    exp.NullSafeEQ: (EQUAL,),
+    exp.NullSafeNEQ: (EQUAL,),
+}
+_DENIALS = frozenset({exp.NEQ, exp.NullSafeNEQ})
+_NULL_SAFE = frozenset({exp.NullSafeEQ, exp.NullSafeNEQ})
+_EQUALITY = frozenset({exp.EQ, exp.NEQ}) | _NULL_SAFE
+
+
+class _Side(NamedTuple):
+    """One side of a comparison; a plain one has no readings but itself."""
+
+    term: Term
+    is_plain: bool
+    node: exp.Expr
+
+    @property
+    def operand(self) -> Any:
+        """The value to compare with: quoted and typed literals stand for all their readings."""
+        assert isinstance(self.term, Literal)
+        value = self.term.value
+        if self.is_plain:
+            return value
+        if type(value) is str:
+            return quoted(value)
+        return Moment(value) if isinstance(value, date) else value
+
+
+def _side(node: exp.Expr) -> _Side:
+    return _Side(_term(node), function(bare(node)) == "plain", node)
 
 
 def _comparison(node: exp.Expr, deny: bool) -> Expression:
     left, right, kind = node.this, node.expression, type(node)
-    if is_literal(left) and not is_literal(right):
+    if function(bare(right)) in ("version", "semver"):
         left, right, kind = right, left, _MIRRORED.get(kind, kind)
-    if not is_literal(right):
-        raise Refused("a comparison needs a literal on one side", right)
     if function(bare(left)) == "version":
         return _strong(*_version(left, right, kind), deny)
     if function(bare(left)) == "semver":
-        return _strong(*_semver(left, right, kind), deny != (kind is exp.NEQ))
-    value, about = literal(right), subject(left)
+        return _strong(*_semver(left, right, kind), deny != (kind in _DENIALS))
+    return _compared(_side(left), _side(right), kind, deny)
+
+
+def _compared(left: _Side, right: _Side, kind: type[exp.Expr], deny: bool) -> Expression:
+    constants = isinstance(left.term, Literal), isinstance(right.term, Literal)
+    if all(constants):
+        if isinstance(left.operand, Quoted) and not isinstance(right.operand, Quoted | str):
+            left, right, kind = right, left, _MIRRORED.get(kind, kind)
+        return _of_constants(left, right, kind, deny)
+    if constants[0]:
+        left, right, kind = right, left, _MIRRORED.get(kind, kind)
+    if not any(constants):
+        return _of_terms(left.term, right.term, kind, deny)
+    value = right.operand
+    deny = deny != (kind in _DENIALS)
     if kind in _NULL_SAFE:
-        deny = deny != _NULL_SAFE[kind]
         if value is None:
-            return _presence(about, deny)
-        return _flat(about, made(right, In, (value,)), deny)
-    if value is None:
-        return Or()
+            return _presence(left.term, deny)
+        condition = made(right.node, In, (value,))
+        return _flat(_seen(left, condition), condition, deny)
+    return Or() if value is None else _asked(left, _condition(kind, value, right.node), deny)
+
+
+def _of_constants(left: _Side, right: _Side, kind: type[exp.Expr], deny: bool) -> Expression:
+    """A comparison that no event changes: always true, or never."""
+    assert isinstance(left.term, Literal)
+    value, other = left.term.value, right.operand
+    deny = deny != (kind in _DENIALS)
+    if value is None or other is None:
+        same = value is None and other is None
+        return And() if kind in _NULL_SAFE and same != deny else Or()
+    return And() if satisfies(_condition(kind, other, right.node), value, 0) != deny else Or()
+
+
+def _of_terms(left: Term, right: Term, kind: type[exp.Expr], deny: bool) -> Expression:
+    deny = deny != (kind in _DENIALS)
+    order = Call("ordering", (left, right))
+    if kind not in _NULL_SAFE:
+        return _strong(order, In(_ORDERS[kind]), deny)
+    both_missing = And(_presence(left, False), _presence(right, False))
+    equal = Or(_strong(order, In((EQUAL,)), False), both_missing)
+    return ~equal if deny else equal
+
+
+def _asked(side: _Side, condition: Condition, deny: bool) -> Expression:
+    return _strong(_seen(side, condition), condition, deny)
+
+
+def _seen(side: _Side, condition: Condition) -> Term:
+    """What the condition looks at: texts in ISO form as moments, where it compares with one."""
+    return as_moment(side.term) if has_moment(condition) and not side.is_plain else side.term
+
+
+def _condition(kind: type[exp.Expr], value: Any, node: exp.Expr) -> Condition:
     if kind in _EQUALITY:
-        return _strong(about, made(right, In, (value,)), deny != _EQUALITY[kind])
-    return _strong(about, _bound(kind, value, right), deny)
-
-
-_EQUALITY: dict[type[exp.Expr], bool] = {exp.EQ: False, exp.NEQ: True}
-_NULL_SAFE: dict[type[exp.Expr], bool] = {exp.NullSafeEQ: False, exp.NullSafeNEQ: True}
-
-
-def _bound(kind: type[exp.Expr], value: Any, node: exp.Expr) -> Range:
+        return made(node, In, (value,))
     closed = kind in (exp.GTE, exp.LTE)
     if kind in (exp.GT, exp.GTE):
-        return made(node, Range, lower=value, lower_closed=closed)
-    return made(node, Range, upper=value, upper_closed=closed)
+        return made(node, range_of, value, None, closed)
+    return made(node, range_of, None, value, False, closed)
 
 
-def _version(left: exp.Expr, right: exp.Expr, kind: type[exp.Expr]) -> tuple[Subject, Version]:
+def _version(left: exp.Expr, right: exp.Expr, kind: type[exp.Expr]) -> tuple[Term, Version]:
     if kind not in _MIRRORED:
         raise Refused("versions are compared with <, <=, > and >= alone", left)
-    about = subject(*arguments(bare(left), 1))
+    about = _term(*arguments(bare(left), 1))
     above, strict = kind in (exp.GT, exp.GTE), kind in (exp.GT, exp.LT)
     return about, Version(text(right), above, strict)
 
@@ -198,46 +295,43 @@ _COMPARISONS: dict[type[exp.Expr], Comparison] = {
 }
 
 
-def _semver(left: exp.Expr, right: exp.Expr, kind: type[exp.Expr]) -> tuple[Subject, SemVer]:
+def _semver(left: exp.Expr, right: exp.Expr, kind: type[exp.Expr]) -> tuple[Term, SemVer]:
     if kind not in _COMPARISONS:
         raise Refused("a semver() is compared with =, <>, <, <=, > and >=", left)
     about, *options = arguments(bare(left), 1, 3)
-    said = [_flag(option, ("parts", "v")) for option in options]
+    said = [flag(option, ("parts", "v")) for option in options]
     made_so = made(right, SemVer, text(right), _COMPARISONS[kind], **dict(said))
-    return subject(about), made_so
-
-
-def _flag(node: exp.Expr, known: tuple[str, ...]) -> tuple[str, bool]:
-    """An option that is said by its name: `parts => TRUE`."""
-    name = str(node.this.name) if type(node) is exp.Kwarg else ""
-    if name not in known or type(node.expression) is not exp.Boolean:
-        options = " and ".join(f"{one} => TRUE" for one in known)
-        raise Refused(f"the options here are {options}", node)
-    return name, bool(node.expression.this)
+    return _term(about), made_so
 
 
 def _between(node: exp.Expr, deny: bool) -> Expression:
     low, high = node.args["low"], node.args["high"]
     if function(bare(node.this)) == "version":
-        bounds: list[tuple[Subject, Condition]] = [
-            _version(node.this, low, exp.GTE),
-            _version(node.this, high, exp.LTE),
+        parts = [
+            _strong(*_version(node.this, low, exp.GTE), deny),
+            _strong(*_version(node.this, high, exp.LTE), deny),
         ]
-    elif function(bare(node.this)) == "semver":
-        bounds = [_semver(node.this, low, exp.GTE), _semver(node.this, high, exp.LTE)]
-    else:
-        about, lower, upper = subject(node.this), literal(low), literal(high)
-        if lower is not None and upper is not None:
-            return _strong(about, made(low, Range, lower, upper, True, True), deny)
-        bounds = [
-            (about, _bound(kind, value, bound))
-            for kind, value, bound in ((exp.GTE, lower, low), (exp.LTE, upper, high))
-            if value is not None
+        return Or(*parts) if deny else And(*parts)
+    if function(bare(node.this)) == "semver":
+        parts = [
+            _strong(*_semver(node.this, low, exp.GTE), deny),
+            _strong(*_semver(node.this, high, exp.LTE), deny),
         ]
-        if not deny:
-            return Or()  # one side is unknown, so both together are never true
-    parts = [_strong(*bound, deny) for bound in bounds]
-    return Or(*parts) if deny else And(*parts)
+        return Or(*parts) if deny else And(*parts)
+    about, lower, upper = _side(node.this), _side(low), _side(high)
+    if _is_known(lower) and _is_known(upper) and not isinstance(about.term, Literal):
+        condition = made(low, range_of, lower.operand, upper.operand, True, True)
+        return _asked(about, condition, deny)
+    bounds = [(exp.GTE, lower), (exp.LTE, upper)]
+    known = [one for one in bounds if _is_known(one[1]) or not isinstance(one[1].term, Literal)]
+    parts = [_compared(about, side, kind, deny) for kind, side in known]
+    if deny:
+        return Or(*parts)
+    return And(*parts) if len(known) == len(bounds) else Or()  # one unknown side is enough
+
+
+def _is_known(side: _Side) -> bool:
+    return isinstance(side.term, Literal) and side.term.value is not None
 
 
 def _in(node: exp.Expr, deny: bool) -> Expression:
@@ -246,35 +340,63 @@ def _in(node: exp.Expr, deny: bool) -> Expression:
     if function(bare(node.this)) == "semver":
         parts = [_strong(*_semver(node.this, one, exp.EQ), deny) for one in node.expressions]
         return And(*parts) if deny else Or(*parts)
-    values = [literal(value) for value in node.expressions]
-    known = [value for value in values if value is not None]
-    if deny and len(known) < len(values):
+    about, sides = _side(node.this), list(map(_side, node.expressions))
+    known = [one for one in sides if _is_known(one)]
+    if isinstance(about.term, Literal) or not all(isinstance(one.term, Literal) for one in sides):
+        parts = [_compared(about, one, exp.EQ, deny) for one in sides]
+        return And(*parts) if deny else Or(*parts)
+    if deny and len(known) < len(sides):
         return Or()  # the value might be the unknown one
-    return _strong(subject(node.this), made(node, In, tuple(known)), deny)
+    return _asked(about, made(node, In, tuple(one.operand for one in known)), deny)
+
+
+# Patterns
 
 
 def _like(node: exp.Expr, deny: bool, escape: str = "\\") -> Expression:
-    pattern = literal(node.expression)
-    if pattern is None:
+    negated, quantifier = bool(node.args.get("negate")), type(node.expression)
+    if quantifier is exp.Any or quantifier is exp.All:
+        inner = bare(node.expression.this)
+        patterns = inner.expressions if type(inner) is exp.Tuple else [inner]
+        parts = [_liked(node, pattern, deny != negated, escape) for pattern in patterns]
+        return Or(*parts) if (quantifier is exp.Any) != deny else And(*parts)
+    return _liked(node, node.expression, deny != negated, escape)
+
+
+def _liked(node: exp.Expr, pattern: exp.Expr, deny: bool, escape: str) -> Expression:
+    if type(bare(pattern)) is exp.Null:
         return Or()
-    condition = made(node.expression, Like, text(node.expression), escape)
-    return _strong(subject(node.this), condition, deny != bool(node.args.get("negate")))
+    spelt, about = _pattern(pattern), _term(node.this)
+    if type(node) is exp.ILike:
+        spelt, about = spelt.lower(), Call("lower", (about,))
+    return _strong(about, made(pattern, Like, spelt, escape), deny)
+
+
+def _pattern(node: exp.Expr) -> str:
+    """The text that a constant node spells."""
+    found = _term(node)
+    if not isinstance(found, Literal) or type(found.value) is not str:
+        raise Refused("a pattern is a literal string here", node)
+    return found.value
 
 
 def _escape(node: exp.Expr, deny: bool) -> Expression:
     inner = bare(node.this)
     if type(inner) is exp.Not:
         inner, deny = inner.this, not deny
-    if type(inner) is not exp.Like:
+    if type(inner) not in (exp.Like, exp.ILike):
         raise Refused("ESCAPE goes with LIKE alone", node.expression)
     return _like(inner, deny, text(node.expression))
 
 
 def _rlike(node: exp.Expr, deny: bool) -> Expression:
-    if literal(node.expression) is None:
+    return _found(node.this, node.expression, deny)
+
+
+def _found(about: exp.Expr, pattern: exp.Expr, deny: bool) -> Expression:
+    if type(bare(pattern)) is exp.Null:
         return Or()
-    condition = made(node.expression, Regex, text(node.expression), find=True)
-    return _strong(subject(node.this), condition, deny)
+    return _strong(_term(about), made(pattern, Regex.of_java, _pattern(pattern)), deny)
 
 
 # IS
@@ -283,14 +405,14 @@ def _rlike(node: exp.Expr, deny: bool) -> Expression:
 def _is(node: exp.Expr, deny: bool) -> Expression:
     tested, wanted = node.this, node.expression
     if type(wanted) is exp.Null:
-        if is_subject(tested):
-            return _presence(subject(tested), deny)
+        if _TERMS.is_term(tested):
+            return _presence(_term(tested), deny)
         known = _known(tested)
         return known if deny else ~known
     if type(wanted) is not exp.Boolean:
         raise Refused("IS goes with NULL, TRUE and FALSE", wanted)
-    if is_subject(tested):
-        return _flat(subject(tested), In((wanted.this,)), deny)
+    if _TERMS.is_term(tested):
+        return _flat(_term(tested), In((wanted.this,)), deny)
     held = _read(tested, not wanted.this)
     return ~held if deny else held
 
@@ -303,22 +425,59 @@ def _known(node: exp.Expr) -> Expression:
 
 
 def _asks_unknown(node: exp.Expr) -> bool:
-    return type(node.expression) is exp.Null and not is_subject(node.this)
+    return type(node.expression) is exp.Null and not _TERMS.is_term(node.this)
 
 
 # Functions
 
 
-def _exists(node: exp.Expr, deny: bool) -> Expression:
-    return _presence(subject(*arguments(node, 1)), not deny)
+def _exists(present: bool, node: exp.Expr, deny: bool) -> Expression:
+    """With our own words an empty list is missing, as everywhere but in SQL."""
+    if present and len(node.expressions) == 2:
+        return _some(node, deny)
+    about = _term(*arguments(node, 1))
+    if isinstance(about, Attribute):
+        about = replace(about, empty=False)
+    return _presence(about, present != deny)
 
 
-def _missing(node: exp.Expr, deny: bool) -> Expression:
-    return _presence(subject(*arguments(node, 1)), deny)
+def _isnull(present: bool, node: exp.Expr, deny: bool) -> Expression:
+    return _presence(_term(*arguments(node, 1)), present != deny)
 
 
 def _lack(condition: Condition, node: exp.Expr, deny: bool) -> Expression:
-    return _flat(subject(*arguments(node, 1)), condition, deny)
+    (about,) = arguments(node, 1)
+    return made(node, _flat, _term(about), condition, deny)
+
+
+def _some(node: exp.Expr, deny: bool) -> Expression:
+    """Spark's exists(x, e -> ...): its denial is that every element denies it."""
+    about, asked = _lambda(node, deny)
+    condition = EveryElement if deny else AnyElement
+    return made(node, _strong, about, condition(asked), False)
+
+
+def _forall(node: exp.Expr, deny: bool) -> Expression:
+    about, asked = _lambda(node, deny)
+    condition = AnyElement if deny else EveryElement
+    return made(node, _strong, about, condition(asked), False)
+
+
+def _of_elements(
+    condition: type[AnyElement | EveryElement], node: exp.Expr, deny: bool
+) -> Expression:
+    about, asked = _lambda(node, False)
+    return made(node, _strong, about, condition(asked), deny)
+
+
+def _lambda(node: exp.Expr, deny: bool) -> tuple[Term, Expression]:
+    """A list, and what is asked of its elements."""
+    about, asked = arguments(node, 2)
+    if type(asked) is not exp.Lambda or len(asked.expressions) != 1:
+        raise Refused(f"{function(node)}() needs a list and a condition, as e -> e.qty > 2", asked)
+    for outside in asked.this.find_all(exp.Column):
+        raise Refused("only the element itself is known here", outside)
+    return _term(about), _read(asked.this, deny)
 
 
 def _network(node: exp.Expr, deny: bool) -> Expression:
@@ -327,12 +486,25 @@ def _network(node: exp.Expr, deny: bool) -> Expression:
     about, *networks = node.expressions
     for one in networks:
         made(one, Network, (text(one),))  # refuses the one that is none
-    return _strong(subject(about), Network(tuple(map(text, networks))), deny)
+    return _strong(_term(about), Network(tuple(map(text, networks))), deny)
+
+
+def _under(node: exp.Expr, deny: bool) -> Expression:
+    about, tree, place = arguments(node, 3)
+    condition = made(place, Under, text(tree), literal(place))
+    return _strong(_term(about), condition, deny)
 
 
 def _textual(condition: Callable[[str], Condition], node: exp.Expr, deny: bool) -> Expression:
     about, operand = arguments(node, 2)
-    return _strong(subject(about), made(operand, condition, text(operand)), deny)
+    if type(bare(operand)) is exp.Null:
+        return Or()
+    return _strong(_term(about), made(operand, condition, _pattern(operand)), deny)
+
+
+def _regexp(node: exp.Expr, deny: bool) -> Expression:
+    about, pattern = arguments(node, 2)
+    return _found(about, pattern, deny)
 
 
 def _related(relation: Relation, node: exp.Expr, deny: bool) -> Expression:
@@ -344,6 +516,8 @@ def _related(relation: Relation, node: exp.Expr, deny: bool) -> Expression:
 
 def _array_contains(node: exp.Expr, deny: bool) -> Expression:
     about, value = arguments(node, 2)
+    if function(bare(about)) == "array":
+        return _in(exp.In(this=value, expressions=bare(about).expressions), deny)
     return _set(about, Relation.OVERLAPS, [value], node, deny)
 
 
@@ -357,10 +531,21 @@ def _arrays_overlap(node: exp.Expr, deny: bool) -> Expression:
 
 
 def _set(
-    about: exp.Expr, relation: Relation, values: list[exp.Expr], node: exp.Expr, deny: bool
+    about: exp.Expr, relation: Relation, values: Sequence[exp.Expr], node: exp.Expr, deny: bool
 ) -> Expression:
-    operands = tuple(literal(value) for value in values)
-    return _strong(subject(about), made(node, Related, relation, operands), deny)
+    if relation is not Relation.OVERLAPS:
+        operands = tuple(map(literal, values))
+        return _strong(_term(about), made(node, Related, relation, operands), deny)
+    sides = list(map(_side, values))
+    for one in sides:
+        if not isinstance(one.term, Literal):
+            raise Refused("a literal is needed here", one.node)
+    if any(not _is_known(one) for one in sides) and function(node).startswith("array"):
+        if len(sides) > 1:
+            raise Refused("null is no element to look for here", node)
+        return Or()
+    condition = made(node, Related, relation, tuple(one.operand for one in sides))
+    return _strong(_term(about), condition, deny)
 
 
 def _within(node: exp.Expr, deny: bool) -> Expression:
@@ -368,19 +553,25 @@ def _within(node: exp.Expr, deny: bool) -> Expression:
     if text(ends) not in ("[]", "[)", "(]", "()"):
         raise Refused("the ends of within() are '[]', '[)', '(]' or '()'", ends)
     closed = text(ends)[0] == "[", text(ends)[1] == "]"
-    return _strong(subject(about), made(node, Range, literal(low), literal(high), *closed), deny)
+    sides = _side(low), _side(high)
+    for one in sides:
+        if not isinstance(one.term, Literal):
+            raise Refused("a literal is needed here", one.node)
+    condition = made(node, range_of, sides[0].operand, sides[1].operand, *closed)
+    return _asked(_side(about), condition, deny)
 
 
 def _is_number(node: exp.Expr, deny: bool) -> Expression:
-    return _strong(subject(*arguments(node, 1)), Range(), deny)
+    return _strong(_term(*arguments(node, 1)), Range(), deny)
 
 
 Reader = Callable[[exp.Expr, bool], Expression]
 _PREDICATES: dict[type[exp.Expr], Reader] = {
-    **dict.fromkeys((*_EQUALITY, *_NULL_SAFE, *_MIRRORED), _comparison),
+    **dict.fromkeys(_ORDERS, _comparison),
     exp.Between: _between,
     exp.Boolean: _constant,
     exp.Escape: _escape,
+    exp.ILike: _like,
     exp.In: _in,
     exp.Is: _is,
     exp.Like: _like,
@@ -388,21 +579,31 @@ _PREDICATES: dict[type[exp.Expr], Reader] = {
     exp.RegexpLike: _rlike,
 }
 _PREDICATE_FUNCTIONS: dict[str, Reader] = {
+    "any_element": partial(_of_elements, AnyElement),
+    "every_element": partial(_of_elements, EveryElement),
+    "forall": _forall,
     "absent": partial(_lack, Absent()),
     "array_contains": _array_contains,
     "arrays_overlap": _arrays_overlap,
     "cidr": _network,
     "contains": partial(_textual, Contains),
     "endswith": partial(_textual, Suffix),
-    "exists": _exists,
+    "exists": partial(_exists, True),
+    "finds": partial(_textual, partial(Regex, find=True)),
     "is_number": _is_number,
+    "isnotnull": partial(_isnull, True),
+    "isnull": partial(_isnull, False),
     "matches": partial(_textual, Regex),
-    "missing": _missing,
+    "missing": partial(_exists, False),
     "null_value": partial(_lack, NullValue()),
+    "regexp": _regexp,
+    "regexp_like": _regexp,
+    "rlike": _regexp,
     "startswith": partial(_textual, Prefix),
+    "under": _under,
     "within": _within,
     **{str(relation): partial(_related, relation) for relation in Relation},
 }
-_FUNCTIONS = frozenset(
-    {*_PREDICATE_FUNCTIONS, *SUBJECT_FUNCTIONS, *LITERAL_FUNCTIONS, "array", "semver", "version"}
+FUNCTION_NAMES = frozenset(
+    {*_PREDICATE_FUNCTIONS, *TERM_FUNCTIONS, *LITERAL_FUNCTIONS, "array", "semver", "version"}
 )

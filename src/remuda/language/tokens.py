@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from remuda.errors import ParseError
+from remuda.language.intervals import read_interval
 
 DIALECT = Spark()
 FUNCTION = "$"  # marks a function of ours, so that sqlglot takes it for none of its own
@@ -19,12 +21,14 @@ _KEYWORDS = frozenset(
     {
         TokenType.ALIAS,  # the AS of CAST
         TokenType.AND,
+        TokenType.CASE,
         TokenType.BETWEEN,
         TokenType.DISTINCT,
         TokenType.DIV,
         TokenType.ESCAPE,
         TokenType.FALSE,
         TokenType.FROM,
+        TokenType.ILIKE,
         TokenType.IN,
         TokenType.IS,
         TokenType.LIKE,
@@ -37,9 +41,12 @@ _KEYWORDS = frozenset(
 )
 _SYMBOLS = frozenset(
     {
+        TokenType.ARROW,
         TokenType.COMMA,
         TokenType.DASH,
+        TokenType.DCOLON,
         TokenType.DOT,
+        TokenType.DPIPE,
         TokenType.EQ,
         TokenType.FARROW,
         TokenType.GT,
@@ -54,25 +61,42 @@ _SYMBOLS = frozenset(
         TokenType.PLUS,
         TokenType.R_BRACKET,
         TokenType.R_PAREN,
+        TokenType.SLASH,
         TokenType.STAR,
     }
 )
 _PLAIN = _KEYWORDS | _SYMBOLS | {TokenType.NUMBER, TokenType.RAW_STRING}
 _MOMENTS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP_LTZ", "TIMESTAMP_NTZ"})
-_TYPES = _MOMENTS | {"TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL"}
+_TYPES = _MOMENTS | {
+    "TINYINT", "BYTE", "SMALLINT", "SHORT", "INT", "INTEGER", "BIGINT", "LONG", "FLOAT", "REAL",
+    "DOUBLE", "DECIMAL", "DEC", "NUMERIC", "STRING", "BOOLEAN",
+}  # fmt: skip
+_OF_CASE = frozenset({TokenType.WHEN, TokenType.THEN, TokenType.ELSE, TokenType.END})
+_QUANTIFIERS = frozenset({TokenType.ANY, TokenType.ALL, TokenType.SOME})
+_LIKES = frozenset({TokenType.LIKE, TokenType.ILIKE})
+_CASTS = frozenset({"cast", "try_cast"})
+_UNCALLED = frozenset({"current_date", "current_timestamp"})  # functions without parentheses
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET})
 _PREFIXES = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS})
 _WORD = re.compile(r"\w+")
+_NOTHING = "there is nothing to read; TRUE holds for every event"
 _HINTS = {
-    "case": ": combine conditions with AND, OR and NOT",
-    "ilike": ": RLIKE '(?i)...' ignores case",
-    "interval": ": compare with a DATE or a TIMESTAMP",
     "select": ": a condition is read here, as after WHERE, not a query",
 }
-_FUNCTION_HINTS = {
-    "weekofyear": "; Spark's weeks are ISO's, and datetime(x, 'WEEK_OF_YEAR') counts US weeks",
-}
+# What EXTRACT calls the fields of a moment, and the functions that give them
+FIELDS = {
+    "year": "year", "y": "year", "years": "year", "yr": "year", "yrs": "year",
+    "quarter": "quarter", "qtr": "quarter",
+    "month": "month", "mon": "month", "mons": "month", "months": "month",
+    "week": "weekofyear", "w": "weekofyear", "weeks": "weekofyear",
+    "day": "day", "d": "day", "days": "day",
+    "dayofweek": "dayofweek", "dow": "dayofweek", "doy": "dayofyear",
+    "hour": "hour", "h": "hour", "hours": "hour", "hr": "hour", "hrs": "hour",
+    "minute": "minute", "m": "minute", "min": "minute", "mins": "minute", "minutes": "minute",
+    "second": "second_with_fraction", "s": "second_with_fraction", "sec": "second_with_fraction",
+    "seconds": "second_with_fraction", "secs": "second_with_fraction",
+}  # fmt: skip
 
 
 def tokens(text: str, functions: Collection[str]) -> list[Token]:
@@ -81,22 +105,81 @@ def tokens(text: str, functions: Collection[str]) -> list[Token]:
     sqlglot knows hundreds of keywords and functions more; all of them are names here, so none
     of its rewritings is ever met.
     """
-    found = _tokenize(text)
+    found = _without_frame(_tokenize(text), text)
     _check_depth(found, text)
     kept: list[Token] = []
-    for i, token in enumerate(found):
-        kind = token.token_type
-        if kind in _PLAIN:
+    n_cases = at = 0
+    while at < len(found):
+        token, kind = found[at], found[at].token_type
+        rewritten = _rewritten(found, at, text)
+        in_case = n_cases > 0
+        n_cases += (kind is TokenType.CASE) - (kind is TokenType.END and in_case)
+        if rewritten is not None:
+            parts, at = rewritten
+            kept += parts
+            continue
+        if (
+            kind in _PLAIN
+            or (kind in _OF_CASE and in_case)
+            or (kind in _QUANTIFIERS and kept and kept[-1].token_type in _LIKES)
+        ):
             kept.append(token)
         elif kind is TokenType.STRING:
             _add_string(kept, token, text)
-        elif i and token.start == kept[-1].start:
+        elif kept and token.start == kept[-1].start:
             kept.append(token)  # the suffix of a number such as 5L
-        elif i and kept[-1].token_type is TokenType.ALIAS:
+        elif kept and kept[-1].token_type in (TokenType.ALIAS, TokenType.DCOLON):
             kept.append(_type(token, text))
         else:
-            kept.append(_word(token, found[i + 1] if i + 1 < len(found) else None, text, functions))
+            following = found[at + 1] if at + 1 < len(found) else None
+            kept.append(_word(token, following, text, functions))
+        at += 1
     return kept
+
+
+def _without_frame(found: list[Token], text: str) -> list[Token]:
+    """The tokens without a leading WHERE and semicolons at the end."""
+    while found and found[-1].token_type is TokenType.SEMICOLON:
+        found = found[:-1]
+    if found and found[0].token_type is TokenType.WHERE and len(found) > 1:
+        found = found[1:]
+    if not found:
+        raise ParseError(_NOTHING, text, 0)
+    return found
+
+
+def _rewritten(found: Sequence[Token], at: int, text: str) -> tuple[list[Token], int] | None:
+    """What SQL writes in a way of its own as a call, and the place behind it; None for all else."""
+    token = found[at]
+    kinds = [one.token_type for one in found[at + 1 : at + 4]]
+    word = token.text.lower()
+    if token.token_type is TokenType.INTERVAL and kinds[:1] != [TokenType.L_PAREN]:
+        parts, end = read_interval(found, at + 1, text)
+        return _call("interval", [str(part) for part in parts], token), end
+    if token.token_type is TokenType.IDENTIFIER:
+        return None
+    if word in _UNCALLED and kinds[:1] != [TokenType.L_PAREN]:
+        return _call(word, [], token), at + 1
+    if word == "extract" and kinds[:1] == [TokenType.L_PAREN] and kinds[2:] == [TokenType.FROM]:
+        field = found[at + 2]
+        if field.text.lower() not in FIELDS:
+            raise ParseError(f"EXTRACT has no field {field.text}", text, field.start)
+        name = _token(TokenType.VAR, FUNCTION + FIELDS[field.text.lower()], token, token.end)
+        return [name, found[at + 1]], at + 4
+    return None
+
+
+def _call(name: str, numbers: Sequence[str], at: Token) -> list[Token]:
+    """The tokens of a call of one of our functions."""
+    parts = [_token(TokenType.VAR, FUNCTION + name, at, at.end)]
+    parts.append(_token(TokenType.L_PAREN, "(", at, at.end))
+    for i, number in enumerate(numbers):
+        if i:
+            parts.append(_token(TokenType.COMMA, ",", at, at.end))
+        if number.startswith("-"):
+            parts.append(_token(TokenType.DASH, "-", at, at.end))
+        parts.append(_token(TokenType.NUMBER, number.lstrip("-"), at, at.end))
+    return [*parts, _token(TokenType.R_PAREN, ")", at, at.end)]
 
 
 def _tokenize(text: str) -> list[Token]:
@@ -105,7 +188,7 @@ def _tokenize(text: str) -> list[Token]:
     except TokenError as error:
         raise ParseError("a quotation or a comment has no end", text, _start(error, text)) from None
     if not found:
-        raise ParseError("there is nothing to read; TRUE holds for every event", text, 0)
+        raise ParseError(_NOTHING, text, 0)
     if found[0].token_type in Spark.Tokenizer.COMMANDS:  # sqlglot has not read on behind it
         reason = f"{found[0].text} is a command of SQL; back-quotes make a name of it"
         raise ParseError(reason, text, found[0].start)
@@ -177,13 +260,34 @@ def _word(token: Token, following: Token | None, text: str, functions: Collectio
         return token
     if after is not TokenType.L_PAREN:
         return _token(TokenType.IDENTIFIER, word, token, token.end)
-    if word.lower() == "cast":
+    if word.lower() in _CASTS:
         return token
     if word.lower() not in functions:
-        hint = _FUNCTION_HINTS.get(word.lower(), "")
-        raise ParseError(f"there is no function {word} here{hint}", text, token.start)
+        raise ParseError(_unknown(word, functions), text, token.start)
     return _token(TokenType.VAR, FUNCTION + word.lower(), token, token.end)
 
 
 def _token(kind: TokenType, text: str, at: Token, end: int) -> Token:
     return Token(kind, text, at.line, at.col, at.start, end)
+
+
+def _unknown(word: str, functions: Collection[str]) -> str:
+    near = difflib.get_close_matches(word.lower(), sorted(functions), n=3, cutoff=0.7)
+    hint = f"; near it are {', '.join(near)}" if near else ""
+    return f"there is no function {word}{hint}; docs/language.md lists all of them"
+
+
+def place_of_name(text: str, path: str) -> int | None:
+    """Where a dotted path first stands in the text; None where it is spelt in another way."""
+    found = _tokenize(text)
+    i = 0
+    while i < len(found):
+        end, spelt = i + 1, found[i].text
+        while end + 1 < len(found) and found[end].token_type is TokenType.DOT:
+            spelt += f".{found[end + 1].text}"
+            end += 2
+        is_name = found[i].token_type not in (TokenType.STRING, TokenType.NUMBER)
+        if is_name and path in (spelt, f"$['{spelt}']"):
+            return int(found[i].start)
+        i = end
+    return None

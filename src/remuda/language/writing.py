@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
+
 from remuda.language.phrases import (
     TEXTUAL,
     Wording,
@@ -12,13 +14,21 @@ from remuda.language.phrases import (
     worded,
     write,
 )
-from remuda.language.spelling import literal, name, string
-from remuda.language.subjects import FIELDS
+from remuda.language.spelling import literal, name, operand, string
+from remuda.language.terms import (
+    OPERATION_NAMES,
+    as_moment,
+    attribute_of_path,
+    has_moment,
+    lightened,
+)
 from remuda.model.attributes import Attribute, Element, Every, Step
 from remuda.model.conditions import (
     Absent,
+    AnyElement,
     Comparison,
     Contains,
+    EveryElement,
     Exists,
     In,
     Like,
@@ -26,27 +36,30 @@ from remuda.model.conditions import (
     Network,
     NullValue,
     Prefix,
+    QuotedRange,
     Range,
     Regex,
     Related,
+    Relation,
     SemVer,
     Suffix,
+    Under,
     Version,
 )
 from remuda.model.expressions import Expression, Predicate
+from remuda.model.functions import ABOVE, BELOW, EQUAL
 from remuda.model.operations import (
-    Arithmetic,
     BinaryConversion,
     Calculate,
     DateTime,
     Divide,
-    Integral,
     Length,
     Operation,
     Size,
     Substring,
     ToDateTime,
 )
+from remuda.model.terms import Applied, Call, Case, Literal, Term
 
 
 def to_text(expression: Expression) -> str:
@@ -55,41 +68,51 @@ def to_text(expression: Expression) -> str:
 
 
 def _wording(predicate: Predicate) -> Wording:
-    about = _subject(predicate)
+    return _ordered(predicate) or _worded(_subject(predicate), predicate)
+
+
+def _worded(about: str, predicate: Predicate) -> Wording:
     match predicate.condition:
         case In(values):
-            return membership(about, list(map(literal, values)))
-        case Range() as condition:
+            return membership(about, list(map(operand, values)))
+        case Range() | QuotedRange() as condition:
             return _range(about, condition)
-        case Regex(pattern, find):
-            return plainly(
-                f"{about} RLIKE {string(pattern)}"
-                if find
-                else f"matches({about}, {string(pattern)})"
-            )
-        case Version(base, above, strict):
-            return plainly(f"version({about}) {sign(above, not strict)} {string(base)}")
-        case SemVer() as condition:
-            return _semver(about, condition)
+        case Regex() as condition:
+            return _regex(about, condition)
+        case Version() | SemVer() as condition:
+            return _version(about, condition)
         case Network(networks):
             return plainly(f"cidr({', '.join((about, *map(string, networks)))})")
+        case Under(tree, node):
+            return plainly(f"under({about}, {string(tree)}, {literal(node)})")
         case Like(pattern, escape):
             fits = string(pattern) + ("" if escape == "\\" else f" ESCAPE {string(escape)}")
             return worded(f"{about} LIKE {fits}", f"{about} NOT LIKE {fits}")
         case Prefix(text) | Suffix(text) | Contains(text) as condition:
             return plainly(f"{TEXTUAL[type(condition)]}({about}, {string(text)})")
         case Related(relation, values):
-            return plainly(f"{relation}({', '.join((about, *map(literal, values)))})")
-        case Exists():
-            return worded(f"{about} IS NOT NULL", f"{about} IS NULL")
-        case Missing():
-            return worded(f"{about} IS NULL", f"{about} IS NOT NULL")
+            spelt = operand if relation is Relation.OVERLAPS else literal
+            return plainly(f"{relation}({', '.join((about, *map(spelt, values)))})")
+        case Exists() | Missing() as condition:
+            return _presence(about, predicate.term, isinstance(condition, Exists))
+        case AnyElement() | EveryElement() as condition:
+            return _of_elements(about, condition)
         case NullValue() | Absent() as condition:
             name = "absent" if isinstance(condition, Absent) else "null_value"
             return plainly(f"{name}({about})")
 
 
-def _semver(about: str, condition: SemVer) -> Wording:
+def _regex(about: str, condition: Regex) -> Wording:
+    if condition.java is not None:
+        return plainly(f"{about} RLIKE {string(condition.java)}")
+    function = "finds" if condition.find else "matches"
+    return plainly(f"{function}({about}, {string(condition.pattern)})")
+
+
+def _version(about: str, condition: Version | SemVer) -> Wording:
+    if isinstance(condition, Version):
+        compared = sign(condition.above, not condition.strict)
+        return plainly(f"version({about}) {compared} {string(condition.base)}")
     options = [name for name in ("parts", "v") if getattr(condition, name)]
     told = ", ".join((about, *(f"{name} => TRUE" for name in options)))
     base = string(condition.base)
@@ -98,8 +121,8 @@ def _semver(about: str, condition: SemVer) -> Wording:
     return plainly(f"semver({told}) {condition.operator} {base}")
 
 
-def _range(about: str, condition: Range) -> Wording:
-    lower, upper = literal(condition.lower), literal(condition.upper)
+def _range(about: str, condition: Range | QuotedRange) -> Wording:
+    lower, upper = operand(condition.lower), operand(condition.upper)
     if condition.lower is None and condition.upper is None:
         return plainly(f"is_number({about})")
     if condition.upper is None:
@@ -113,38 +136,115 @@ def _range(about: str, condition: Range) -> Wording:
     return plainly(f"within({about}, {lower}, {upper}, '{ends}')")
 
 
-# Subjects
+# Terms
 
-_SUM, _PRODUCT, _ATOM = range(3)  # how tightly a subject binds
-_OPERATORS: dict[Arithmetic | Integral, tuple[str, int]] = {
-    Arithmetic.ADDITION: ("+", _SUM),
-    Arithmetic.SUBTRACTION: ("-", _SUM),
-    Arithmetic.MULTIPLICATION: ("*", _PRODUCT),
-    Integral.DIVISION: ("div", _PRODUCT),
-    Integral.MODULO: ("%", _PRODUCT),
+_ELEMENT: ContextVar[str] = ContextVar("element", default="")  # whose attributes are written
+_OPERATORS = {
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "divide": "/",
+    "mod": "%",
+    "div": "div",
 }
-_FUNCTIONS = {extract: name for name, extract in reversed(FIELDS.items())}
+_COMPARISONS = {
+    frozenset({BELOW}): ("<", ""),
+    frozenset({BELOW, EQUAL}): ("<=", ""),
+    frozenset({EQUAL}): ("=", "<>"),
+    frozenset({ABOVE, EQUAL}): (">=", ""),
+    frozenset({ABOVE}): (">", ""),
+}
 
 
 def _subject(predicate: Predicate) -> str:
-    text, binding = _path(predicate.attribute), _ATOM
-    for operation in predicate.operations:
-        if isinstance(operation, Calculate | Divide):
-            operator, needed = _OPERATORS[operation.operator]
-            left = text if binding >= needed else f"({text})"
-            text, binding = f"{left} {operator} {literal(operation.rhs)}", needed
-        else:
-            text, binding = _call(operation, text), _ATOM
-    return text
+    """What the condition is about, so that it reads back as the same."""
+    term, condition = predicate.term, predicate.condition
+    if isinstance(term, Attribute):
+        read = lightened(attribute_of_path(term.steps), condition, predicate.polarity)
+        spelt = _dotted(term) if read == term else _path(term)
+    elif isinstance(term, Literal):
+        return operand(term.value)
+    else:
+        spelt = _term(term)
+    if not has_moment(condition):
+        return spelt
+    if isinstance(term, Call) and term.name == "as_moment":
+        (inner,) = term.arguments
+        if as_moment(inner) == term and not isinstance(inner, Literal):
+            return _term(inner)
+    return spelt if as_moment(term) == term else f"plain({spelt})"
 
 
-def _path(attribute: Attribute) -> str:
+def _of_elements(about: str, condition: AnyElement | EveryElement) -> Wording:
+    asks = "any_element" if isinstance(condition, AnyElement) else "every_element"
+    element = f"{_ELEMENT.get()}e"  # the inner of two has another name
+    before = _ELEMENT.set(element)
+    try:
+        asked = to_text(condition.expression)
+    finally:
+        _ELEMENT.reset(before)
+    return plainly(f"{asks}({about}, {element} -> {asked})")
+
+
+def _presence(about: str, term: Term, present: bool) -> Wording:
+    if isinstance(term, Attribute) and not term.empty:
+        own = _dotted(term) if term.walk == attribute_of_path(term.steps).walk else _path(term)
+        asked, denied = f"exists({own})", f"missing({own})"
+    else:
+        asked, denied = f"{about} IS NOT NULL", f"{about} IS NULL"
+    return worded(asked, denied) if present else worded(denied, asked)
+
+
+def _ordered(predicate: Predicate) -> Wording | None:
+    """A comparison of two terms; None for all else."""
+    term, condition = predicate.term, predicate.condition
+    if not isinstance(term, Call) or term.name != "ordering" or not isinstance(condition, In):
+        return None
+    left, right = term.arguments
+    signs = _COMPARISONS.get(frozenset(condition.values))
+    if signs is None or isinstance(left, Literal) or isinstance(right, Literal):
+        return None
+    asked = f"{_term(left)} {signs[0]} {_term(right)}"
+    return worded(asked, f"{_term(left)} {signs[1]} {_term(right)}") if signs[1] else plainly(asked)
+
+
+def _term(term: Term) -> str:
+    match term:
+        case Attribute():
+            return _dotted(term) if attribute_of_path(term.steps) == term else _path(term)
+        case Literal(value):
+            return literal(value)
+        case Applied(operation, Attribute() as inner):
+            own = _dotted(inner) if inner == inner.path else _path(inner)
+            return _operation(operation, own)
+        case Applied(operation, inner):
+            return _operation(operation, _term(inner))
+        case Call(called, (left, right)) if called in _OPERATORS:
+            return f"({_term(left)} {_OPERATORS[called]} {_term(right)})"
+        case Call(called, arguments):
+            return f"{called}({', '.join(map(_term, arguments))})"
+        case Case(branches, otherwise):
+            parts = [f"WHEN {to_text(asked)} THEN {_term(then)}" for asked, then in branches]
+            return f"CASE {' '.join(parts)} ELSE {_term(otherwise)} END"
+
+
+def _dotted(attribute: Attribute) -> str:
     """The attribute as a dotted path, or as path('...') where it is none."""
     first, *rest = attribute.steps or (None,)
     plain = all(isinstance(step, str | Element | Every) for step in rest)
-    if isinstance(first, str) and plain and "" not in attribute.steps:
-        return name(first) + "".join(map(_step, rest))
-    return f"path({string(str(attribute))})"
+    if plain and "" not in attribute.steps:
+        element = _ELEMENT.get()
+        if element and (first is None or isinstance(first, str | Element | Every)):
+            return element + "".join(map(_step, attribute.steps))
+        if isinstance(first, str):
+            return name(first) + "".join(map(_step, rest))
+    return _path(attribute)
+
+
+def _path(attribute: Attribute) -> str:
+    flags = (("walk", attribute.walk), ("empty", attribute.empty))
+    said = "".join(f", {flag} => TRUE" for flag, given in flags if given)
+    return f"path({string(str(attribute))}{said})"
 
 
 def _step(step: Step) -> str:
@@ -153,29 +253,20 @@ def _step(step: Step) -> str:
     return f".{name(step)}" if isinstance(step, str) else "[*]"
 
 
-def _call(operation: Operation, text: str) -> str:
+def _operation(operation: Operation, text: str) -> str:
     match operation:
+        case Calculate(operator, rhs) | Divide(operator, rhs):
+            return f"{OPERATION_NAMES[operator]}({text}, {literal(rhs)})"
         case Length():
-            return f"length({text})"
+            return f"text_length({text})"
         case Size():
-            return f"size({text})"
+            return f"list_size({text})"
         case BinaryConversion():
             return f"bits({text})"
         case Substring(begin, end):
-            return _substring(text, begin, end)
+            return f"characters({text}, {begin}{'' if end is None else f', {end}'})"
         case DateTime(extract, zone):
-            if zone == "UTC" and extract in _FUNCTIONS:
-                return f"{_FUNCTIONS[extract]}({text})"
             where = "" if zone == "UTC" else f", {string(zone)}"
             return f"datetime({text}, '{extract}'{where})"
         case ToDateTime(format):
             return f"to_datetime({text}{'' if format is None else f', {string(format)}'})"
-        case Calculate() | Divide():
-            raise TypeError(f"{operation!r} is written as an operator")
-
-
-def _substring(text: str, begin: int, end: int | None) -> str:
-    if begin >= 0 and (end is None or end >= begin):
-        length = "" if end is None else f", {end - begin}"
-        return f"substring({text}, {begin + 1}{length})"
-    return f"characters({text}, {begin}{'' if end is None else f', {end}'})"

@@ -52,7 +52,7 @@ def _follows(junction: Junction, mine: Expression, yours: Expression) -> bool:
 
 def _topic(part: Expression) -> Hashable:
     """What two parts must share so that one can follow from the other."""
-    return part.attribute if isinstance(part, Predicate) else id(part)
+    return part.root if isinstance(part, Predicate) else id(part)
 
 
 def _exact(_: Junction, clauses: Sequence[Sequence[Expression]]) -> list[int]:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from remuda.logic.ranges import is_empty, is_point, range_within
 from remuda.model.attributes import Attribute, Every, Query
 from remuda.model.conditions import (
+    OF_ELEMENTS,
     OF_LACK,
     Condition,
     Contains,
@@ -20,14 +21,17 @@ from remuda.model.conditions import (
     Missing,
     Network,
     Prefix,
+    QuotedRange,
     Range,
     Related,
     Relation,
     Suffix,
+    Under,
 )
 from remuda.model.expressions import And, Expression, Or, Polarity, Predicate
 from remuda.model.networks import joined
 from remuda.model.operations import Size
+from remuda.model.terms import facts_of
 
 
 def plain(predicate: Predicate, *, single: bool = False) -> Expression:
@@ -38,15 +42,17 @@ def plain(predicate: Predicate, *, single: bool = False) -> Expression:
         # Operations never make a present value missing, nor the reverse.
         return replace(
             predicate,
+            term=predicate.root,
             condition=Exists() if present else Missing(),
-            operations=(),
             polarity=Polarity.INCLUDED,
         )
     if type(condition) in OF_LACK:
-        return replace(predicate, operations=())
-    if unsatisfiable(condition) or (single and isinstance(condition, Related)):
+        return replace(predicate, term=predicate.root)
+    if (unsatisfiable(condition) and not _may_be_empty(predicate)) or (
+        single and isinstance(condition, Related)
+    ):
         if polarity is Polarity.STRONGLY_EXCLUDED:
-            return Predicate(predicate.attribute, Exists())
+            return Predicate(predicate.root, Exists())
         return Or() if polarity is Polarity.INCLUDED else And()
     if isinstance(condition, Range) and is_point(condition):
         return replace(predicate, condition=In((condition.lower,)))
@@ -57,9 +63,19 @@ def never_list(predicate: Predicate, scalars: frozenset[Attribute]) -> bool:
     """Whether the predicate sees one value at most, given attributes that are never lists."""
     if any(isinstance(operation, Size) for operation in predicate.operations):
         return True
-    steps = predicate.attribute.steps
-    collects = any(isinstance(step, Every | Query) for step in steps)
-    return predicate.attribute in scalars and not collects
+    attributes = facts_of(predicate.term).attributes
+    return all(one.path in scalars and not _collects(one) for one in attributes)
+
+
+def _collects(attribute: Attribute) -> bool:
+    return any(isinstance(step, Every | Query) for step in attribute.steps)
+
+
+def _may_be_empty(predicate: Predicate) -> bool:
+    """Whether a list without elements is looked at as a set."""
+    root = predicate.root
+    empty = isinstance(root, Attribute) and root.empty
+    return empty and isinstance(predicate.condition, Related)
 
 
 def unsatisfiable(condition: Condition) -> bool:
@@ -70,12 +86,14 @@ def unsatisfiable(condition: Condition) -> bool:
         return not condition.keys and condition.relation is not Relation.SUPERSET
     if isinstance(condition, Network):
         return not condition.blocks
+    if isinstance(condition, QuotedRange):
+        return all(map(is_empty, condition.ranges))
     return isinstance(condition, Range) and is_empty(condition)
 
 
 def implies(first: Predicate, second: Predicate) -> bool:
     """Whether `second` is known to hold wherever `first` does."""
-    if first.attribute != second.attribute:
+    if first.root != second.root:
         return False
     if isinstance(second.condition, Exists):
         return first.polarity is not Polarity.EXCLUDED and not _lacks(first)
@@ -87,7 +105,7 @@ def implies(first: Predicate, second: Predicate) -> bool:
         return type(second.condition) not in OF_LACK or contradict(first, second)
     if isinstance(first.condition, Exists):
         return second.polarity is Polarity.EXCLUDED and type(second.condition) in OF_LACK
-    if first.operations != second.operations:
+    if first.term != second.term:
         return False
     if first.polarity is Polarity.INCLUDED:
         return second.polarity is Polarity.INCLUDED and within(first.condition, second.condition)
@@ -108,6 +126,8 @@ def exhaust(first: Predicate, second: Predicate) -> bool:
 
 def within(inner: Condition, outer: Condition) -> bool:
     """Whether every value, and every list, that satisfies `inner` satisfies `outer`."""
+    if {type(inner), type(outer)} & OF_ELEMENTS:
+        return inner == outer
     match inner, outer:
         case Related(), Related():
             return _related_within(inner, outer)
@@ -116,38 +136,48 @@ def within(inner: Condition, outer: Condition) -> bool:
         case In(), Related():
             return False  # a scalar is no list
         case In(), _:
-            return all(map(outer.accepts, inner.values))
+            return all(map(outer.accepts, inner.plain_values))
         case Related(Relation.SUBSET | Relation.OVERLAPS), _:
-            return all(map(outer.accepts, inner.values))
+            return all(map(outer.accepts, inner.plain_values))
         case Related(), _:
             return any(map(outer.accepts, inner.values))
-        case Range(), Range():
-            return range_within(inner, outer)
+        case Range() | QuotedRange(), Range() | QuotedRange():
+            return _range_within(inner, outer)
         case Network(), Network():
             return joined((*inner.blocks, *outer.blocks)) == outer.blocks
-        case Prefix(), Prefix():
-            return inner.text.startswith(outer.text)
-        case Suffix(), Suffix():
-            return inner.text.endswith(outer.text)
-        case Prefix() | Suffix() | Contains(), Contains():
-            return outer.text in inner.text
+        case Under(), Under() if inner.hierarchy == outer.hierarchy and inner.tree == outer.tree:
+            return outer.accepts(inner.node) if outer.span else inner == outer
+        case Prefix() | Suffix() | Contains(), Prefix() | Suffix() | Contains():
+            return _text_within(inner, outer)
         case _:
             return inner == outer
 
 
+def _text_within(inner: Prefix | Suffix | Contains, outer: Prefix | Suffix | Contains) -> bool:
+    match inner, outer:
+        case Prefix(), Prefix():
+            return inner.text.startswith(outer.text)
+        case Suffix(), Suffix():
+            return inner.text.endswith(outer.text)
+        case _, Contains():
+            return outer.text in inner.text
+        case _:
+            return False
+
+
 def _contradicts(first: Predicate, second: Predicate) -> bool:
-    if first.attribute != second.attribute:
+    if first.root != second.root:
         return False
     if _lacks(first):
         other = _lacks(second) and Missing not in (type(first.condition), type(second.condition))
         if other and first.condition != second.condition:
             return True
-        if implies(second, Predicate(first.attribute, Exists())):
+        if implies(second, Predicate(first.root, Exists())):
             return True
     return (
         first.polarity is Polarity.INCLUDED
         and second.polarity is not Polarity.INCLUDED
-        and first.operations == second.operations
+        and first.term == second.term
         and within(first.condition, second.condition)
     )
 
@@ -159,7 +189,7 @@ def _lacks(predicate: Predicate) -> bool:
 
 
 def _completes(first: Predicate, second: Predicate) -> bool:
-    if first.attribute != second.attribute:
+    if first.root != second.root:
         return False
     if isinstance(first.condition, Exists):  # all that is left is a missing attribute
         denied = second.polarity is Polarity.EXCLUDED and type(second.condition) not in OF_LACK
@@ -167,9 +197,20 @@ def _completes(first: Predicate, second: Predicate) -> bool:
     return (
         first.polarity is Polarity.INCLUDED
         and second.polarity is Polarity.EXCLUDED
-        and first.operations == second.operations
+        and first.term == second.term
         and within(second.condition, first.condition)
     )
+
+
+def _range_within(inner: Range | QuotedRange, outer: Range | QuotedRange) -> bool:
+    return all(
+        is_empty(one) or any(range_within(one, other) for other in _ranges(outer))
+        for one in _ranges(inner)
+    )
+
+
+def _ranges(of: Range | QuotedRange) -> tuple[Range, ...]:
+    return of.ranges if isinstance(of, QuotedRange) else (of,)
 
 
 def _related_within(inner: Related, outer: Related) -> bool:

@@ -36,7 +36,7 @@ def merged(
     """
     dimensions: dict[Hashable, list[Predicate]] = defaultdict(list)
     for predicate in _settled(junction, group):
-        dimensions[predicate.operations].append(predicate)
+        dimensions[predicate.term].append(predicate)
     found: list[Predicate] = []
     for dimension in dimensions.values():
         one_value = len(dimension) > 1 and single(dimension[0])
@@ -123,7 +123,7 @@ def _narrowed(junction: Junction, dimension: list[Predicate]) -> list[Predicate]
     bounds = [one.condition for one in own if isinstance(one.condition, Range)]
     if points is not None:
         common: Condition = In(
-            tuple(value for value in points.values if _passes(value, own, against))
+            tuple(value for value in points.plain_values if _passes(value, own, against))
         )
         replaced = [*own, *against]
     elif len(bounds) > 1:
@@ -142,4 +142,4 @@ def _passes(value: Any, own: Sequence[Predicate], against: Sequence[Predicate]) 
 
 
 def _rephrased(predicate: Predicate, condition: Condition) -> Predicate:
-    return Predicate(predicate.attribute, condition, predicate.operations, predicate.polarity)
+    return Predicate(predicate.term, condition, predicate.polarity)

@@ -51,7 +51,7 @@ def cnf_size(expression: Expression) -> int:
 
 def same_test(predicate: Predicate) -> Hashable:
     """Equal for predicates that ask the same, whatever their weights."""
-    return predicate.attribute, predicate.operations, predicate.condition, predicate.polarity
+    return predicate.term, predicate.condition, predicate.polarity
 
 
 def _mentions_not(node: Expression, parts: Sequence[bool]) -> bool:
@@ -78,7 +78,7 @@ def _negated(predicate: Predicate) -> Expression:
     asked = predicate.with_polarity(Polarity.INCLUDED)
     if predicate.polarity is Polarity.EXCLUDED:
         return asked
-    return Or(Predicate(predicate.attribute, Missing(), own_weight=0.0), asked)
+    return Or(Predicate(predicate.term, Missing(), own_weight=0.0), asked)
 
 
 # A junction and its parts, not yet built, so that a chain of equal junctions is built once.

@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from remuda.model.conditions import Range
+from remuda.model.quoted import readings
 from remuda.model.values import Kind, ordered
 
 # Edges of ranges of one kind compare as they lie; an absent bound lies beyond all others.
@@ -65,7 +66,7 @@ def join(ranges: Iterable[Range], points: Container[Any]) -> list[Range]:
 def outside(joined: Sequence[Range], values: Iterable[Any]) -> list[Any]:
     """The values that lie in none of the ranges, which are as `join` gave them."""
     by_kind = {kind: [one for one in joined if one.kind is kind] for kind in Kind}
-    return [value for value in values if not _inside(by_kind, value)]
+    return [value for value in values if not all(_inside(by_kind, one) for one in readings(value))]
 
 
 def _inside(by_kind: Mapping[Kind, Sequence[Range]], value: Any) -> bool:

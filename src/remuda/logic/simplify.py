@@ -13,6 +13,7 @@ from remuda.logic.merged_predicates import merged
 from remuda.logic.normal import MAX_CLAUSES, Clause, Junction, cnf, dnf, flat, same_test
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import And, Expression, Or, Predicate, fold
+from remuda.model.terms import Term
 
 _PASSES = 8  # a part that vanishes may leave an And in an And, to be simplified as one
 
@@ -76,11 +77,11 @@ class _Simplifier:
 
     def _joined(self, junction: Junction, parts: Sequence[Expression]) -> Expression:
         """The parts, each simple by itself, under one junction."""
-        groups: dict[Attribute, list[Predicate]] = defaultdict(list)
+        groups: dict[Term, list[Predicate]] = defaultdict(list)
         composites: list[Expression] = []
         for part in _distinct(junction, parts):
             if isinstance(part, Predicate):
-                groups[part.attribute].append(part)
+                groups[part.root].append(part)
             else:
                 composites.append(part)
         merged_groups = (self._merged(junction, group) for group in groups.values())

@@ -13,7 +13,9 @@ from pkgutil import resolve_name
 from typing import ClassVar, NamedTuple, Protocol, Self, TypedDict, TypeGuard
 
 from remuda.arrays import Floats, Ints, Longs
+from remuda.encoding.columns import Columns
 from remuda.encoding.table import ClauseTable, CnfTable, EventBatch
+from remuda.matchers.kernels.best import Asked, Choice, Owned, Room
 
 
 class Hits(NamedTuple):
@@ -33,8 +35,8 @@ class Hits(NamedTuple):
 class Ranked(NamedTuple):
     """The best rows of each event with their scores, best first, ties by row: a ragged array.
 
-    `candidates` is how many rows were looked at one by one. Because of upper bounds, `pruned` more
-    were not, and `pruned_partitions` of the K-indexes were not even entered.
+    `candidates` is how many rows were looked at. Because of upper bounds, `pruned` more were not,
+    and `pruned_partitions` of the K-indexes, or chunks and clusters of auto, were not even entered.
     """
 
     starts: Longs
@@ -43,6 +45,30 @@ class Ranked(NamedTuple):
     candidates: int
     pruned: int
     pruned_partitions: int
+
+
+class Merits(NamedTuple):
+    """Of each clause the most that it scores, and the first rank of the owners who may have it."""
+
+    scores: Floats
+    ranks: Ints
+
+
+class ItemBounds(NamedTuple):
+    """What each item of the clauses adds to a score at most, where it is met.
+
+    A row scores no more than the sum over those of its items that are met, or than `rows` has for
+    it, where it asks for nothing. The weight that an event gives an item's attribute multiplies
+    `items`, and the largest that it gives multiplies `spare`.
+    """
+
+    items: Floats
+    spare: Floats
+    rows: Floats
+
+    def of_rows(self, rows: Ints) -> ItemBounds:
+        """The same for some of the rows, in that order."""
+        return self._replace(rows=self.rows[rows])
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +89,10 @@ class Features:
     """It is a MappedMatcher."""
     takes_sample: bool = False
     """`build` takes `sample`, events like those to come. It may decide speed, never answers."""
-    takes_weights: bool = False
-    """`build` takes `weights`, the most that each item of the clauses scores."""
+    takes_merits: bool = False
+    """`build` takes `merits`, what each clause scores at most."""
+    takes_bounds: bool = False
+    """`build` takes `bounds`, what each item of the clauses adds to a score at most."""
     shares_out: bool = False
     """`match` takes `threads`; the answer is the same whatever their number."""
     ranks: bool = False
@@ -75,6 +103,14 @@ class Features:
     """It is a DescribingMatcher."""
     changes: bool = False
     """It is a DynamicMatcher."""
+    warms: bool = False
+    """It is a WarmingMatcher."""
+    encodes: bool = False
+    """It is an EncodingMatcher."""
+    at_once: int | None = None
+    """How many events it takes best together, where so many are there; None: as others do."""
+    callers: int | None = None
+    """How many threads it serves best; more would be in each other's way. None: any number."""
 
 
 class Answering(Protocol):
@@ -149,18 +185,17 @@ class SharingMatcher(Matcher, Protocol):
     def match(self, events: EventBatch, threads: int = 1) -> Hits: ...
 
 
-class RankingMatcher(Matcher, Protocol):
-    """A matcher that gives the best clauses of each event by the weights of their items.
+class RankingMatcher(Answering, Protocol):
+    """A matcher that leaves what cannot be among the best, and considers all else that holds.
 
-    A clause scores the sum over its items of their weight times the largest weight that the event
-    gives a space which the predicate accepts; predicates that are negated score nothing. Whoever
-    asks takes these for upper bounds of what criteria score: one that is too low hides the best.
+    `remuda.matchers.kernels.best` says how: it keeps the best owners of clauses, and knows the bar
+    that others must pass. What a matcher leaves must be below it by the bounds it was built with.
     """
 
-    weights: Floats  # of each item of the clauses; empty where it was built without
-
-    def top(self, events: EventBatch, n: int, event_weights: Floats | None = None) -> Ranked:
-        """The n best of each event; `event_weights` is beside `events.spaces`, 1 by default."""
+    def best(
+        self, owned: Owned, choice: Choice, asked: Asked, room: Room, attribute_of_dim: Ints
+    ) -> Ranked:
+        """The best owners of each event that is asked about, as `kernels.best.choose` has them."""
         ...
 
 
@@ -200,6 +235,22 @@ class DescribingMatcher(Matcher, Protocol):
     def stats(self) -> Description: ...
 
 
+class WarmingMatcher(Matcher, Protocol):
+    """A matcher whose first answer takes long, unless that was done ahead."""
+
+    def warm(self) -> None:
+        """Do what the first question would have to wait for."""
+        ...
+
+
+class EncodingMatcher(Matcher, Protocol):
+    """A matcher that turns columns into events faster than the encoder does, and into the same."""
+
+    def encode(self, columns: Columns) -> EventBatch:
+        """The rows as events."""
+        ...
+
+
 class Literal(NamedTuple):
     """One encoded predicate by itself, as in a Predicates table; spans are (lo, hi) pairs."""
 
@@ -229,8 +280,9 @@ class DynamicMatcher(Matcher, Protocol):
 class Kind:
     """What a name stands for: the classes as `module:Class`, imported when they are used.
 
-    Each brings kernels to compile. Without a `cnf` of its own, a name plans criteria as
-    conjunctions wherever it can, and the few that need it are left to the k-index.
+    Each brings kernels to compile. Without a `cnf` of its own, a name plans every
+    criterion as conjunctions, or as conjunctions that it implies; what a saved index has as a CNF
+    all the same is left to the k-index.
     """
 
     conjunctions: str
@@ -254,9 +306,16 @@ KINDS = {
     "pst-bloom": _kind("pstbloom:PSTBloom"),
     "pst-hash": _kind("psthash:PSTHash"),
     "pscan": _kind("scan:Scan", "pscan:PScan"),
+    "gpu": _kind("gpu:Gpu"),  # needs a device to match, and none to be built
 }
 
 NAMES = KINDS.keys()
+
+
+def check_name(name: str) -> None:
+    """ValueError where no matcher has the name."""
+    if name not in NAMES:
+        raise ValueError(f"there is no matcher {name!r}; there are {', '.join(NAMES)}")
 
 
 def conjunction_matcher(name: str) -> type[Matcher]:
@@ -276,9 +335,9 @@ def has_own_cnf(name: str) -> bool:
     return KINDS[name].cnf is not None
 
 
-def ranking(matcher: Matcher) -> TypeGuard[RankingMatcher]:
-    """Whether the matcher was built to rank: one without weights has nothing to rank by."""
-    return matcher.features.ranks and len(matcher.weights) > 0  # type: ignore[attr-defined]
+def ranking(matcher: Answering) -> TypeGuard[RankingMatcher]:
+    """Whether the matcher ranks."""
+    return matcher.features.ranks
 
 
 def counting(matcher: Matcher) -> TypeGuard[CountingMatcher]:
@@ -289,3 +348,13 @@ def counting(matcher: Matcher) -> TypeGuard[CountingMatcher]:
 def describing(matcher: Matcher) -> TypeGuard[DescribingMatcher]:
     """Whether the matcher says what it chose."""
     return matcher.features.describes
+
+
+def warming(matcher: Matcher) -> TypeGuard[WarmingMatcher]:
+    """Whether the matcher can be warmed."""
+    return matcher.features.warms
+
+
+def encoding(matcher: Matcher) -> TypeGuard[EncodingMatcher]:
+    """Whether the matcher encodes columns."""
+    return matcher.features.encodes

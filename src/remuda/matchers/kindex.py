@@ -20,7 +20,17 @@ import numpy as np
 from remuda.arrays import Floats, Ints, Longs, Ragged, frozen
 from remuda.encoding.table import ClauseTable, CnfTable, EventBatch, Predicates
 from remuda.jit import bare, kernel
-from remuda.matchers.contract import Features, Hits, Ranked
+from remuda.matchers.contract import Features, Hits, ItemBounds, Ranked
+from remuda.matchers.kernels.best import (
+    Asked,
+    Choice,
+    Owned,
+    Room,
+    bar_of,
+    consider,
+    enter_event,
+    leave_event,
+)
 from remuda.matchers.kernels.disjunctions import (
     flat_rows,
     n_denials,
@@ -60,6 +70,8 @@ from remuda.matchers.kernels.queue import drain, offer
 from remuda.matchers.kernels.ranking import item_weights, predicate_score, weigh_groups
 from remuda.matchers.kernels.truth import Event, holds, lay_out, no_event, take_away
 
+NONE: Floats = frozen(np.empty(0))
+
 
 class Scoring(NamedTuple):
     """What scores are made of: the predicates of the clauses, with the weights of their items."""
@@ -79,6 +91,16 @@ class Counting(NamedTuple):
     n_groups: int  # at most
 
 
+class Choosing(NamedTuple):
+    """Who owns the rows, and what is asked of them."""
+
+    owned: Owned
+    choice: Choice
+    asked: Asked
+    room: Room
+    attribute_of_dim: Ints
+
+
 class Disjunctions(NamedTuple):
     """What the CNF algorithm counts."""
 
@@ -91,7 +113,7 @@ class Disjunctions(NamedTuple):
 class KIndex:
     """Posting lists over conjunctions that are numbered by size; `row_of` has their rows."""
 
-    features: ClassVar[Features] = Features(layout=1, takes_weights=True, ranks=True)
+    features: ClassVar[Features] = Features(layout=1, takes_bounds=True, ranks=True)
 
     table: ClauseTable
     keys: Keys
@@ -100,8 +122,13 @@ class KIndex:
     weights: Floats  # of each item of the table's clauses; empty where all weigh 1
 
     @classmethod
-    def build(cls, table: ClauseTable, *, weights: Floats | None = None) -> Self:
-        """Index the conjunctions; only ∈ predicates score, by the weight of their item."""
+    def build(
+        cls, table: ClauseTable, *, weights: Floats | None = None, bounds: ItemBounds | None = None
+    ) -> Self:
+        """Index the conjunctions; only ∈ predicates score, by the weight of their item.
+
+        Of their owners, `bounds` is known.
+        """
         predicates, clauses = table.predicates, table.clauses
         uses = np.bincount(clauses.items, minlength=len(predicates.dim))
         keys = keys_for(table, uses, conjunctive=True)
@@ -109,10 +136,11 @@ class KIndex:
         sizes, row_of = n_asked(table), satisfiable(table)
         row_of = row_of[np.argsort(sizes[row_of], kind="stable")]
         ids = np.arange(len(row_of), dtype=np.int32)
-        ranked = weights is not None
+        ranked = weights is not None or bounds is not None
         lists, origins = place(posted, clauses, row_of, ids, keys.n_keys, origins=ranked)
         weights = item_weights(weights, table)
-        parts = partitioned(lists, sizes[row_of], origins, weights)
+        known = ItemBounds(weights, NONE, NONE) if bounds is None else bounds.of_rows(row_of)
+        parts = partitioned(lists, sizes[row_of], origins, *known)
         return cls(table, keys, parts, frozen(row_of), weights)
 
     def match(self, events: EventBatch) -> Hits:
@@ -123,9 +151,22 @@ class KIndex:
         """The n best conjunctions of each event, whose spaces weigh 1 unless told otherwise."""
         return self._search(events, _checked(n), event_weights)
 
-    def _search(self, events: EventBatch, n_best: int, event_weights: Floats | None) -> Ranked:
+    def best(
+        self, owned: Owned, choice: Choice, asked: Asked, room: Room, attribute_of_dim: Ints
+    ) -> Ranked:
+        """The best owners of each event's conjunctions."""
+        choosing = Choosing(owned, choice, asked, room, attribute_of_dim)
+        return self._search(EventBatch(asked.starts, asked.spaces), 0, None, choosing)
+
+    def _search(
+        self,
+        events: EventBatch,
+        n_best: int,
+        event_weights: Floats | None,
+        choosing: Choosing | None = None,
+    ) -> Ranked:
         index = (self.keys, self.lists, self.row_of, self.weights)
-        return _searched(events, self.table, index, n_best, event_weights, None)
+        return _searched(events, self.table, index, n_best, event_weights, None, choosing)
 
     @property
     def nbytes(self) -> int:
@@ -136,7 +177,7 @@ class KIndex:
 class CnfKIndex:
     """Posting lists over rows that are numbered by size; `row_of` has their rows in the table."""
 
-    features: ClassVar[Features] = Features(layout=1, takes_weights=True, ranks=True)
+    features: ClassVar[Features] = Features(layout=1, takes_bounds=True, ranks=True)
 
     cnf: CnfTable
     keys: Keys
@@ -147,8 +188,13 @@ class CnfKIndex:
     weights: Floats  # of each item of the table's clauses; empty where all weigh 1
 
     @classmethod
-    def build(cls, cnf: CnfTable, *, weights: Floats | None = None) -> Self:
-        """Index the rows; only ∈ predicates score, by the weight of their item."""
+    def build(
+        cls, cnf: CnfTable, *, weights: Floats | None = None, bounds: ItemBounds | None = None
+    ) -> Self:
+        """Index the rows; only ∈ predicates score, by the weight of their item.
+
+        Of their owners, `bounds` is known.
+        """
         table, flat = cnf.table, flat_rows(cnf)
         uses = np.bincount(flat.rows.items, minlength=len(table.predicates.dim))
         keys = keys_for(table, uses, conjunctive=True)
@@ -159,9 +205,9 @@ class CnfKIndex:
         lists, origins = place(posted, flat.rows, row_of, ids, keys.n_keys, origins=True)
         lists, origins = once_per_list(lists, origins, sizes[row_of])
         weights = item_weights(weights, table)
-        parts = partitioned(
-            lists, sizes[row_of], origins, weights[flat.items] if len(weights) else weights
-        )
+        known = ItemBounds(weights, NONE, NONE) if bounds is None else bounds.of_rows(row_of)
+        most, spare = (one[flat.items] if len(one) else one for one in known[:2])
+        parts = partitioned(lists, sizes[row_of], origins, most, spare, known.rows)
         disjunctions = np.full(len(parts.entries), -1, np.int32)
         disjunctions[: len(origins)] = flat.disjunctions[origins]
         own = frozen((disjunctions, n_denials(table), row_of))
@@ -175,10 +221,23 @@ class CnfKIndex:
         """The n best rows of each event, whose spaces weigh 1 unless told otherwise."""
         return self._search(events, _checked(n), event_weights)
 
-    def _search(self, events: EventBatch, n_best: int, event_weights: Floats | None) -> Ranked:
+    def best(
+        self, owned: Owned, choice: Choice, asked: Asked, room: Room, attribute_of_dim: Ints
+    ) -> Ranked:
+        """The best owners of each event's rows."""
+        choosing = Choosing(owned, choice, asked, room, attribute_of_dim)
+        return self._search(EventBatch(asked.starts, asked.spaces), 0, None, choosing)
+
+    def _search(
+        self,
+        events: EventBatch,
+        n_best: int,
+        event_weights: Floats | None,
+        choosing: Choosing | None = None,
+    ) -> Ranked:
         index = (self.keys, self.lists, self.row_of, self.weights)
         cnf = Disjunctions(self.disjunctions, self.denials, self.cnf.rows)
-        return _searched(events, self.cnf.table, index, n_best, event_weights, cnf)
+        return _searched(events, self.cnf.table, index, n_best, event_weights, cnf, choosing)
 
     @property
     def nbytes(self) -> int:
@@ -199,8 +258,12 @@ def _searched(
     n_best: int,
     event_weights: Floats | None,
     cnf: Disjunctions | None,
+    choosing: Choosing | None,
 ) -> Ranked:
-    """The n best rows of each event, or all of them, without scores, where n is 0."""
+    """The n best rows of each event, or all of them, without scores, where n is 0.
+
+    Where there is choosing, the best owners of rows.
+    """
     keys, lists, row_of, weights = index
     if event_weights is None:
         event_weights = np.ones(len(events.spaces) if n_best else 0)
@@ -208,13 +271,13 @@ def _searched(
     longest = int(np.diff(events.starts).max(initial=0))
     starts, rows, scores, tally = _search(
         events.starts, events.spaces, longest, keys, keys.most_per_space, lists, row_of,
-        n_best > 0, min(n_best, len(row_of)), scoring, cnf,
+        n_best > 0, min(n_best, len(row_of)), scoring, cnf, choosing,
     )  # fmt: skip
     return Ranked(starts, rows, scores, *tally.tolist())
 
 
 @kernel
-def _search(
+def _search(  # noqa: C901, PLR0912, PLR0915 - the loop of both algorithms stands once
     event_starts: Longs,
     spaces: Ints,
     longest: int,
@@ -226,10 +289,12 @@ def _search(
     n_best: int,
     scoring: Scoring,
     cnf: Disjunctions | None,
+    choosing: Choosing | None,
 ) -> tuple[Longs, Ints, Floats, Longs]:
     """Algorithm 1, and Algorithm 2 with the disjunctions of a CNF.
 
-    Where it is ranked, both have the first pruning of section 5, and Algorithm 1 the second.
+    Where it is ranked or chooses, both have the first pruning of section 5, and Algorithm 1 the
+    second.
     """
     n_events, n, n_kept, tally = len(event_starts) - 1, 0, 0, np.zeros(3, np.int64)
     starts, rows, scores = np.zeros(n_events + 1, np.int64), np.empty(1024, np.int32), np.empty(0)
@@ -244,6 +309,10 @@ def _search(
         begin, end = event_starts[event], event_starts[event + 1]
         n_keys = event_keys(spaces, begin, end, keys, met)
         n_groups = met.groups[n_keys - 1] + 1 if n_keys else 0
+        factor = -1.0
+        if choosing is not None:
+            factor = enter_event(event, choosing.choice, choosing.asked, choosing.room)
+            _weigh_groups(n_groups, begin, factor, met.sizes, spaces, choosing, group_weights)
         if ranked:
             lay_out(laid_out, begin, end, keys.dim_of_space)
             weigh_groups(n_groups, begin, met.sizes, scoring.event_weights, group_weights)
@@ -252,12 +321,16 @@ def _search(
             current = room_for_lists(n_runs)
         # in a CNF all sizes, however few keys: one key may be in many disjunctions
         for size in range(min(largest_size, n_groups if cnf is None else largest_size), -1, -1):
-            n_lists = get_posting_lists(size, n_keys, met, group_weights, next_runs, lists, current)
+            n_lists = get_posting_lists(
+                size, n_keys, met, group_weights, abs(factor), next_runs, lists, current
+            )
             needed = max(size, 1)  # sizes 0 and 1 are processed alike
             if n_lists < needed:
                 continue
             if cnf is None:
                 worst = best_scores[0] if ranked and n_kept == n_best else -np.inf
+                if choosing is not None:
+                    worst = bar_of(event, choosing.choice, choosing.asked, choosing.room)
                 if worst > -np.inf and (
                     bound_of_partition(needed, n_lists, current.bounds, largest) < worst
                 ):
@@ -269,25 +342,58 @@ def _search(
             n_at = 0
             while True:
                 worst = best_scores[0] if ranked and n_kept == n_best else -np.inf
+                if choosing is not None:
+                    worst = bar_of(event, choosing.choice, choosing.asked, choosing.room)
                 n_at = next_candidate(n_at, needed, worst, n_lists, current, lists.entries, tally)
                 if n_at == 0:
                     break
                 row = row_of[id_of(current.heads[0])]
                 several = end - begin > n_groups
                 satisfied = _satisfied(row, needed, n_at, several, current, met, cnf, counting)
-                if satisfied and ranked:
+                if satisfied and choosing is not None:
+                    consider(
+                        row, event, factor, choosing.owned, choosing.choice, choosing.asked,
+                        choosing.room,
+                    )  # fmt: skip
+                elif satisfied and ranked:
                     score = _score(row, scoring, laid_out, cnf)
                     n_kept = offer(score, row, best_scores, best_rows, n_kept)
                 elif satisfied:
                     rows = grown(rows, n + 1)
                     rows[n] = row
                     n += 1
+        if choosing is not None:
+            rows, scores, n = leave_event(
+                event, choosing.choice, choosing.asked, choosing.room, rows, scores, n
+            )
         if ranked:
             take_away(laid_out, begin, end, keys.dim_of_space)
             scores, rows = drain(best_scores, best_rows, n_kept, scores, rows, n)
             n, n_kept = n + n_kept, 0
         starts[event + 1] = n
-    return starts, rows[:n].copy(), scores[: n if ranked else 0].copy(), tally
+    n_scores = n if ranked or choosing is not None else 0
+    return starts, rows[:n].copy(), scores[:n_scores].copy(), tally
+
+
+@bare
+def _weigh_groups(
+    n_groups: int,
+    begin: int,
+    factor: float,
+    sizes: Ints,
+    spaces: Ints,
+    choosing: Choosing,
+    group_weights: Floats,
+) -> None:
+    """Note what an event's weights make of each group's bounds, and of those of Z."""
+    for group in range(n_groups):
+        group_weights[group] = 1.0 if factor < 0 else factor
+        if factor >= 0:
+            dim = choosing.choice.dim_of_space[spaces[begin]]
+            weight = choosing.room.attribute_weights[choosing.attribute_of_dim[dim]]
+            group_weights[group] = max(weight, 0.0)
+        begin += sizes[group]
+    group_weights[n_groups] = 1.0 if factor < 0 else factor
 
 
 @kernel

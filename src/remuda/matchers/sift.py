@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from remuda.arrays import Ints, Longs, Ragged, frozen
 from remuda.encoding.table import ClauseTable, EventBatch
-from remuda.jit import kernel
+from remuda.jit import bare, kernel
 from remuda.matchers.contract import Features, Hits
 from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.postings import (
@@ -90,17 +90,17 @@ def _sift(
         touched = len(always)
         for k in range(n_keys):
             touched += lists.starts[4 * met.keys[k] + 4] - lists.starts[4 * met.keys[k]]
+        rows = grown(rows, n + touched)
         # all vetoes before any count: a clause is found as soon as nothing is lacking
         for mark in (0, IN):
             for k in range(n_keys):
                 if met.sizes[met.groups[k]] == 1:
                     begin = lists.starts[4 * met.keys[k] + mark]
                     end = lists.starts[4 * met.keys[k] + mark + 2]
-                    rows, n = _tell(mark, lists.items, begin, end, lacking, rows, n)
+                    n = _tell(mark, lists.items, begin, end, lacking, rows, n)
                 elif k == 0 or met.groups[k] != met.groups[k - 1]:
                     merged = _merged(k, n_keys, mark, met, lists, votes)
-                    rows, n = _tell(mark, merged, 0, len(merged), lacking, rows, n)
-        rows = grown(rows, n + len(always))
+                    n = _tell(mark, merged, np.int64(0), len(merged), lacking, rows, n)
         for clause in always:
             if lacking[clause] == 0:
                 rows[n] = clause
@@ -111,23 +111,22 @@ def _sift(
     return starts, rows[:n].copy(), n_scanned
 
 
-@kernel
+@bare
 def _tell(
     mark: int, clauses: Ints, begin: int, end: int, lacking: Counts, rows: Ints, n: int
-) -> tuple[Ints, int]:
+) -> int:
     """Veto the clauses, or count one more of their predicates and list those that lack none."""
     if mark == 0:
         veto = 1 << (8 * lacking.itemsize - 1)
         for i in range(begin, end):
             lacking[np.uint32(clauses[i])] |= veto
-        return rows, n
-    rows = grown(rows, n + end - begin)
+        return n
     for i in range(begin, end):
         clause = np.uint32(clauses[i])
         lacking[clause] -= 1
         rows[n] = clause  # kept only where n moves on: no branch to mispredict
         n += lacking[clause] == 0
-    return rows, n
+    return n
 
 
 @kernel
@@ -153,13 +152,14 @@ def _merged(begin: int, n_keys: int, mark: int, met: EventKeys, lists: Ragged, v
     return merged[:n]
 
 
-@kernel
+@bare
 def _forget(
     touched: int, n_keys: int, met: EventKeys, lists: Ragged, needed: Counts, lacking: Counts
 ) -> None:
     """Undo the counts and vetoes of an event."""
     if touched > len(needed) // 8:  # then one long copy is less work
-        lacking[:] = needed
+        for i in range(len(needed)):
+            lacking[i] = needed[i]
         return
     for k in range(n_keys):
         for i in range(lists.starts[4 * met.keys[k]], lists.starts[4 * met.keys[k] + 4]):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sized
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sized
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import lru_cache
 from typing import Any
@@ -69,10 +69,17 @@ _ABSENT = object()
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """A path into an event; equal paths are equal however they were spelt."""
+    """A path into an event; equal paths are equal however they were spelt.
+
+    With `walk`, a name walks through a list of objects and collects what each has there. With
+    `empty`, a list without elements is a value; elsewhere it is missing.
+    """
 
     steps: tuple[Step, ...]
+    walk: bool = False
+    empty: bool = False
     _only: str | None = field(init=False, repr=False, compare=False)
+    _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for step in self.steps:
@@ -80,8 +87,12 @@ class Attribute:
                 checked_text(step, "a path")
         if sum(isinstance(step, Every) for step in self.steps) > MAX_WILDCARDS:
             raise InvalidCriterion(f"a path has {MAX_WILDCARDS} wildcards at most")
-        only = self.steps[0] if len(self.steps) == 1 else None
+        only = self.steps[0] if len(self.steps) == 1 and not self.empty else None
         object.__setattr__(self, "_only", only if isinstance(only, str) else None)
+        object.__setattr__(self, "_hash", hash((self.steps, self.walk, self.empty)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     @staticmethod
     def parse(path: str) -> Attribute:
@@ -95,24 +106,61 @@ class Attribute:
         name = first.text if isinstance(first, Digits) else first
         return name if isinstance(name, str) else None
 
+    @property
+    def path(self) -> Attribute:
+        """The same path, however it is looked at."""
+        return replace(self, walk=False, empty=False) if self.walk or self.empty else self
+
     def resolve(self, event: Any) -> Any:
         """The raw value in the event; None where it is missing."""
-        if self._only is not None:  # the common case, kept short
-            return tidy(event.get(self._only)) if isinstance(event, dict) else None
-        found = _walk(event, self.steps)
-        return None if found is _ABSENT else tidy(found)
+        if self._only is not None and isinstance(event, dict):  # the common case, kept short
+            return tidy(event.get(self._only))
+        if isinstance(event, Known):
+            return event.value_of(self)
+        found = _walk(event, self.steps, self.walk)
+        if found is _ABSENT:
+            return None
+        value = tidy(found)
+        return [] if value is None and self.empty and isinstance(found, Sized) else value
 
     def lack(self, event: Any) -> Lack | None:
         """Why the value is missing; None where it is not."""
-        found = _walk(event, self.steps)
+        if isinstance(event, Known):
+            return event.lack_of(self)
+        found = _walk(event, self.steps, self.walk)
         if found is _ABSENT:
             return Lack.ABSENT
         if tidy(found) is not None:
             return None
-        return Lack.EMPTY if isinstance(found, Sized) else Lack.NULL
+        if not isinstance(found, Sized):
+            return Lack.NULL
+        return None if self.empty else Lack.EMPTY
 
     def __str__(self) -> str:
         return _text(self.steps)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An event of which the values of attributes are known; a Lack says that one is missing.
+
+    What is not among them is `beyond`.
+    """
+
+    values: Mapping[Attribute, Any]
+    beyond: Any = None
+
+    def value_of(self, attribute: Attribute) -> Any:
+        if attribute not in self.values:
+            return attribute.resolve(self.beyond)
+        value = self.values[attribute]
+        return None if isinstance(value, Lack) else value
+
+    def lack_of(self, attribute: Attribute) -> Lack | None:
+        if attribute not in self.values:
+            return attribute.lack(self.beyond)
+        value = self.values[attribute]
+        return Lack.NULL if value is None else value if isinstance(value, Lack) else None
 
 
 @lru_cache(maxsize=65536)
@@ -151,24 +199,34 @@ def _query(path: str, text: str) -> Query:
     return Query(text)
 
 
-def _walk(value: Any, steps: tuple[Step, ...]) -> Any:
+def _walk(value: Any, steps: tuple[Step, ...], walk: bool) -> Any:
     """The value at the end of `steps`, or _ABSENT; behind a wildcard, the list of those found."""
     for i, step in enumerate(steps):
         if isinstance(step, Every):
             rest, children = steps[i + 1 :], _children(value)
             if children is None:
                 return _ABSENT
-            found = [_walk(part, rest) for part in children]
+            found = [_walk(part, rest, walk) for part in children]
             kept = [part for part in found if part is not _ABSENT]
             nested = any(isinstance(later, Every) for later in rest)
             return [inner for part in kept for inner in part] if nested else kept
         if isinstance(step, Query):
             found = follow(step.text, value)
             return _ABSENT if found is None else found
-        value = _enter(value, step)
+        value = _collected(value, step) if walk else _enter(value, step)
         if value is _ABSENT:
             return value
     return value
+
+
+def _collected(value: Any, step: str | Element | Digits) -> Any:
+    """What a step leads to; of a list of objects, what each of them has under the name."""
+    elements = None if isinstance(value, dict) or not isinstance(step, str) else _elements(value)
+    if elements is None:
+        return _enter(value, step)
+    if elements and not any(one is None or isinstance(one, dict) for one in elements):
+        return _ABSENT
+    return [one.get(step) if isinstance(one, dict) else None for one in elements]
 
 
 def _enter(value: Any, step: str | Element | Digits) -> Any:

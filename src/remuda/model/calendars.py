@@ -11,6 +11,7 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from enum import StrEnum
 
 from remuda.model.values import instant
+from remuda.model.zones import has_another_standard, has_other_clocks
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND, _HOUR = timedelta(milliseconds=1), timedelta(hours=1)
@@ -22,12 +23,7 @@ _GREGORIAN_CYCLE, _JULIAN_CYCLE = 146_097, 1_461  # days of 400 and of 4 years
 _GREGORIAN_MARCH, _JULIAN_MARCH = -719_468, -719_470  # 1 March of the year 0, in days since 1970
 
 _YEAR_1900 = -2_208_988_800_000  # before it, Java's zones keep the standard time of today
-_YEAR_1972 = 63_072_000_000  # until then, databases differ on what is standard time
-_YEAR_2038 = 2_145_916_800_000
 _YEAR_2400 = 13_569_465_600_000  # by then every zone follows a rule, and years repeat after 400
-
-# Their winter time is below the standard, which Java reads in ways of its own beyond these years
-_PECULIAR = frozenset({"Africa/Casablanca", "Africa/El_Aaiun", "Africa/Windhoek"})
 
 
 class Extract(StrEnum):
@@ -111,13 +107,13 @@ def extract(milliseconds: int, zone: tzinfo, field: Extract) -> int | str | None
     """
     if not -_LONGEST <= milliseconds < _LONGEST:
         return None
-    name = getattr(zone, "key", None)
-    if name in _PECULIAR and not _YEAR_1900 <= milliseconds < _YEAR_2038:
+    name, year = getattr(zone, "key", ""), _civil(milliseconds // _DAY)[0]
+    if has_other_clocks(name, year):
         return None
     offset = _offset(milliseconds, zone)
     if field in _FIELDS:
         return _FIELDS[field](_Local.of(milliseconds + offset))
-    if name != "UTC" and _YEAR_1900 <= milliseconds < _YEAR_1972:
+    if has_another_standard(name, year):
         return None
     saving = _saving(milliseconds, zone)
     return saving if field is Extract.DST_OFFSET else offset - saving

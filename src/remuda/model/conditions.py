@@ -1,8 +1,8 @@
 """Conditions: what a predicate asks of the values of its attribute.
 
 Most look at one value at a time, and a list satisfies them by any of its elements; Related,
-Exists and Missing look at the list itself. None of them accepts a missing value, but Missing;
-NullValue and Absent see why it is missing instead.
+AnyElement, EveryElement, Exists and Missing look at the list itself. None of them accepts a
+missing value, but Missing; NullValue and Absent see why it is missing instead.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from typing import Any
 
 from remuda.errors import InvalidCriterion
 from remuda.model.attributes import Lack
+from remuda.model.hierarchies import Hierarchy
+from remuda.model.java_patterns import re2_of
 from remuda.model.networks import Block, is_inside, joined, network_of, place_of
 from remuda.model.patterns import (
     SURELY_SMALL,
@@ -25,6 +27,7 @@ from remuda.model.patterns import (
     literal_regex,
     matches_whole,
 )
+from remuda.model.quoted import Moment, Quoted, keys, readings
 from remuda.model.semver import SemVerKey, semver_key
 from remuda.model.values import Kind, Ordered, checked, checked_text, is_text, key, ordered, whole
 from remuda.model.versions import VersionKey, version_key
@@ -32,13 +35,18 @@ from remuda.model.versions import VersionKey, version_key
 
 @dataclass(frozen=True, slots=True)
 class In:
-    """The value is one of `values`."""
+    """The value is one of `values`, or of the readings of those that are quoted."""
 
     values: tuple[Any, ...] = field(compare=False)
     keys: frozenset[Hashable] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         _set_keys(self)
+
+    @property
+    def plain_values(self) -> tuple[Any, ...]:
+        """The values, each reading of a quoted one by itself."""
+        return tuple(one for value in self.values for one in readings(value))
 
     def accepts(self, value: Any) -> bool:
         kind = type(value)
@@ -85,11 +93,53 @@ class Range:
 
 
 @dataclass(frozen=True, slots=True)
+class QuotedRange:
+    """The value lies between bounds of which some are quoted: read as the value's kind needs."""
+
+    lower: Any = field(default=None, compare=False)
+    upper: Any = field(default=None, compare=False)
+    lower_closed: bool = field(default=False, compare=False)
+    upper_closed: bool = field(default=False, compare=False)
+    ranges: tuple[Range, ...] = field(init=False, repr=False)  # one a kind, for some kinds
+
+    def __post_init__(self) -> None:
+        found = (self._range(kind) for kind in Kind)
+        object.__setattr__(self, "ranges", tuple(one for one in found if one is not None))
+
+    def accepts(self, value: Any) -> bool:
+        return any(one.accepts(value) for one in self.ranges)
+
+    def _range(self, kind: Kind) -> Range | None:
+        lower = _read_bound(self.lower, kind, True, self.lower_closed)
+        upper = _read_bound(self.upper, kind, False, self.upper_closed)
+        if lower is None or upper is None:
+            return None
+        return Range(lower[0], upper[0], lower[1], upper[1])
+
+
+def range_of(
+    lower: Any, upper: Any, lower_closed: bool = False, upper_closed: bool = False
+) -> Range | QuotedRange:
+    """The range between bounds that are plain or quoted."""
+    is_quoted = isinstance(lower, Quoted | Moment) or isinstance(upper, Quoted | Moment)
+    return (QuotedRange if is_quoted else Range)(lower, upper, lower_closed, upper_closed)
+
+
+@dataclass(frozen=True, slots=True)
 class Regex:
-    """The whole string matches the regular expression; with `find`, some part of it does."""
+    """The whole string matches the regular expression; with `find`, some part of it does.
+
+    `java` is how it was written, where it was written for Java.
+    """
 
     pattern: str
     find: bool = False
+    java: str | None = field(default=None, compare=False)
+
+    @staticmethod
+    def of_java(pattern: str) -> Regex:
+        """What Java finds with the pattern."""
+        return Regex(re2_of(_text(pattern, "a pattern")), True, pattern)
 
     def __post_init__(self) -> None:
         _text(self.pattern, "a pattern")
@@ -200,6 +250,49 @@ class Network:
 
 
 @dataclass(frozen=True, slots=True)
+class Under:
+    """The value is the node of the tree of that name, or beneath it.
+
+    Written down it has the name alone; it is asked once it is bound to the `hierarchy` itself.
+    """
+
+    tree: str
+    node: Any
+    hierarchy: Hierarchy | None = None
+    span: tuple[int, int] | None = field(init=False, repr=False, compare=False)  # None: not bound
+
+    def __post_init__(self) -> None:
+        _text(self.tree, "the name of a tree")
+        plain = whole(self.node)
+        if isinstance(plain, str):
+            checked_text(plain, "a node")
+        elif isinstance(plain, bool) or not isinstance(plain, int):
+            raise InvalidCriterion(f"a node of a tree is a text or an integer, not {self.node!r}")
+        object.__setattr__(self, "node", plain)
+        span = None if self.hierarchy is None else self.hierarchy.span_of(plain)
+        if self.hierarchy is not None and span is None:
+            raise InvalidCriterion(f"the tree {self.tree!r} has no node {plain!r}")
+        object.__setattr__(self, "span", span)
+
+    @property
+    def known(self) -> Hierarchy:
+        """The tree that it is bound to."""
+        if self.hierarchy is None:
+            reason = f"the tree {self.tree!r} is not known here"
+            raise InvalidCriterion(f"{reason}: give hierarchies={{{self.tree!r}: …}}")
+        return self.hierarchy
+
+    @property
+    def reading(self) -> Under:
+        """What stands for all that ask the same tree."""
+        return Under(self.tree, self.known.order[0], self.known)
+
+    def accepts(self, value: Any) -> bool:
+        place = self.known.place_of(value)
+        return place is not None and self.span is not None and self.span[0] <= place <= self.span[1]
+
+
+@dataclass(frozen=True, slots=True)
 class Like:
     """The whole string fits SQL's LIKE pattern: `%` any text, `_` any one character."""
 
@@ -288,7 +381,10 @@ class Relation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """The list, as a set, stands in `relation` to `values`; a scalar is no list."""
+    """The list, as a set, stands in `relation` to `values`; a scalar is no list.
+
+    Quoted values are for OVERLAPS alone, for which each of their readings is one value more.
+    """
 
     relation: Relation
     values: tuple[Any, ...] = field(compare=False)
@@ -296,6 +392,15 @@ class Related:
 
     def __post_init__(self) -> None:
         _set_keys(self)
+        if self.relation is not Relation.OVERLAPS:
+            for value in self.values:
+                if isinstance(value, Quoted | Moment):
+                    raise InvalidCriterion(f"{value!r} has several readings, which a set cannot")
+
+    @property
+    def plain_values(self) -> tuple[Any, ...]:
+        """The values, each reading of a quoted one by itself."""
+        return tuple(one for value in self.values for one in readings(value))
 
     def accepts(self, value: Any) -> bool:
         if not isinstance(value, list):
@@ -310,6 +415,26 @@ class Related:
                 return found == self.keys
             case Relation.OVERLAPS:
                 return not found.isdisjoint(self.keys)
+
+
+@dataclass(frozen=True, slots=True)
+class AnyElement:
+    """Some element of the list satisfies the expression, whose attributes are the element's."""
+
+    expression: Any
+
+    def accepts(self, value: Any, now: int = 0) -> bool:
+        return isinstance(value, list) and any(self.expression.truth(one, now) for one in value)
+
+
+@dataclass(frozen=True, slots=True)
+class EveryElement:
+    """Every element of the list satisfies the expression, whose attributes are the element's."""
+
+    expression: Any
+
+    def accepts(self, value: Any, now: int = 0) -> bool:
+        return isinstance(value, list) and all(self.expression.truth(one, now) for one in value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,18 +470,23 @@ class Absent:
 
 
 Condition = (
-    In | Range | Regex | Version | SemVer | Network | Like | Prefix | Suffix | Contains | Related
-    | Exists | Missing | NullValue | Absent
+    In | Range | QuotedRange | Regex | Version | SemVer | Network | Under | Like | Prefix
+    | Suffix | Contains | Related | AnyElement | EveryElement | Exists | Missing | NullValue
+    | Absent
 )  # fmt: skip
-_WHOLE = frozenset({Related, Exists, Missing, NullValue, Absent})
+OF_ELEMENTS = frozenset({AnyElement, EveryElement})  # these have an expression of their own
+WHOLE = OF_ELEMENTS | {Related, Exists, Missing, NullValue, Absent}
 OF_LACK = frozenset({NullValue, Absent})  # these are given the lack of a missing value
 TWO_VALUED = OF_LACK | {Exists, Missing}
+_QUOTED = frozenset({Quoted, Moment})
 
 
-def satisfies(condition: Condition, value: Any) -> bool:
-    """Whether a value, after its pre-operations, satisfies the condition."""
-    if type(value) is list and type(condition) not in _WHOLE:
+def satisfies(condition: Condition, value: Any, now: int = 0) -> bool:
+    """Whether the value of a term satisfies the condition."""
+    if type(value) is list and type(condition) not in WHOLE:
         return any(map(condition.accepts, value))
+    if isinstance(condition, AnyElement | EveryElement):
+        return condition.accepts(value, now)
     return condition.accepts(value)
 
 
@@ -368,7 +498,10 @@ def operands(values: Iterable[Any]) -> tuple[Any, ...]:
 def _set_keys(condition: In | Related) -> None:
     by_key = _by_key(condition.values)
     object.__setattr__(condition, "values", tuple(by_key.values()))
-    object.__setattr__(condition, "keys", frozenset(by_key))
+    found = frozenset(by_key)
+    if not _QUOTED.isdisjoint(map(type, by_key)):
+        found = frozenset(one for value in condition.values for one in keys(value))
+    object.__setattr__(condition, "keys", found)
 
 
 def _by_key(values: Iterable[Any]) -> dict[Hashable, Any]:
@@ -377,9 +510,21 @@ def _by_key(values: Iterable[Any]) -> dict[Hashable, Any]:
         kind = type(value)
         if kind is int or (kind is str and value.isascii()):
             found[value] = value  # the common case: its own key, and always comparable
+        elif kind in _QUOTED:
+            found[value] = value
         else:
             found[key(value)] = checked(value)
     return found
+
+
+def _read_bound(value: Any, kind: Kind, lower: bool, closed: bool) -> tuple[Any, bool] | None:
+    """What the bound is for values of this kind, and whether it is closed; None: for none."""
+    if value is None:
+        return None, False
+    if isinstance(value, Quoted | Moment):
+        return value.bound(kind, lower, closed)
+    found = _bound(value)
+    return (value, closed) if found is not None and found[0] is kind else None
 
 
 def _bound(value: Any) -> tuple[Kind, Ordered] | None:

@@ -8,11 +8,13 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
+from remuda.model.attributes import Lack
 from remuda.model.conditions import (
-    OF_LACK,
     Absent,
+    AnyElement,
     Condition,
     Contains,
+    EveryElement,
     Exists,
     In,
     Like,
@@ -20,11 +22,13 @@ from remuda.model.conditions import (
     Network,
     NullValue,
     Prefix,
+    QuotedRange,
     Range,
     Regex,
     Related,
     SemVer,
     Suffix,
+    Under,
     Version,
 )
 from remuda.model.expressions import And, Expression, Or, Polarity, Predicate, fold
@@ -39,6 +43,8 @@ from remuda.model.operations import (
     Substring,
     ToDateTime,
 )
+from remuda.model.quoted import Moment, Quoted
+from remuda.model.terms import value_in
 
 _VERBS: dict[type[Condition], str] = {
     Prefix: "starts with",
@@ -49,6 +55,7 @@ _VERBS: dict[type[Condition], str] = {
     NullValue: "null",
     Absent: "absent",
 }
+_EMPTY: dict[type[Expression], str] = {And: "always", Or: "never"}
 _MANY = 8  # so many values of a long list are shown
 _HUGE = 10**4000  # Python writes no longer integers
 
@@ -137,19 +144,19 @@ def _fields(node: Explanation) -> dict[str, Any]:
 
 
 def _explain_predicate(predicate: Predicate, event: Any, now: int) -> Explanation:
-    raw = predicate.attribute.resolve(event)
-    told = raw is None and type(predicate.condition) in OF_LACK
-    lack = predicate.attribute.lack(event) if told else None
+    raw = value_in(predicate.root, event, now)
+    seen = predicate.seen(event, now)
+    lack = seen if isinstance(seen, Lack) else None
     return Explanation(
         predicate.truth(event, now),
         "predicate",
-        attribute=str(predicate.attribute),
+        attribute=str(predicate.root),
         operations=tuple(map(_operation, predicate.operations)),
         wanted=_wanted(predicate),
         missing=raw is None,
         lack=None if lack is None else lack.value,
         seen=raw,
-        after=predicate.value(raw, now),
+        after=None if lack else seen,
     )
 
 
@@ -181,7 +188,7 @@ def _headline(node: Explanation) -> str:
 
 def _subject(predicate: Predicate) -> str:
     operations = " and ".join(map(_operation, predicate.operations))
-    return f"{predicate.attribute}{f' after {operations}' if operations else ''}"
+    return f"{predicate.root}{f' after {operations}' if operations else ''}"
 
 
 def _wanted(predicate: Predicate) -> str:
@@ -195,16 +202,31 @@ def _wanted(predicate: Predicate) -> str:
             return f"present and not {words}"
 
 
+def _asked(expression: Expression) -> str:
+    """What is asked of elements, in a line."""
+
+    def visit(node: Expression, parts: Sequence[str]) -> str:
+        if isinstance(node, Predicate):
+            return describe(node)
+        if isinstance(node, And | Or):
+            joined = (" and " if isinstance(node, And) else " or ").join(parts)
+            return f"({joined})" if parts else _EMPTY[type(node)]
+        return f"not {parts[0]}"
+
+    return fold(expression, visit)
+
+
 def _condition(condition: Condition) -> str:
     match condition:
-        case In(values=(only,)):
-            return f"= {_shown(only)}"
-        case In(values=values):
-            return f"in {_several(values)}"
-        case Range():
+        case AnyElement(expression) | EveryElement(expression):
+            which = "an element" if isinstance(condition, AnyElement) else "only elements"
+            return f"has {which} where {_asked(expression)}"
+        case In(values):
+            return f"= {_shown(values[0])}" if len(values) == 1 else f"in {_several(values)}"
+        case Range() | QuotedRange():
             return _range(condition)
-        case Regex(pattern, find):
-            return f"{'finds' if find else 'matches'} {pattern!r}"
+        case Regex(pattern, find, java):
+            return f"{'finds' if find else 'matches'} {(java or pattern)!r}"
         case Version(base, above, strict):
             sign = (">" if above else "<") + ("" if strict else "=")
             return f"version {sign} {base}"
@@ -213,6 +235,8 @@ def _condition(condition: Condition) -> str:
             return f"semver {operator} {base}{f' ({options})' if options else ''}"
         case Network(networks):
             return f"in network {_several(networks)}"
+        case Under(tree, node):
+            return f"under {_shown(node)} of {tree}"
         case Like(pattern):
             return f"like {pattern!r}"
         case Prefix(text) | Suffix(text) | Contains(text):
@@ -223,7 +247,7 @@ def _condition(condition: Condition) -> str:
             return _VERBS[type(condition)]
 
 
-def _range(condition: Range) -> str:
+def _range(condition: Range | QuotedRange) -> str:
     lower, upper = condition.lower, condition.upper
     above = f"{'>=' if condition.lower_closed else '>'} {_shown(lower)}"
     below = f"{'<=' if condition.upper_closed else '<'} {_shown(upper)}"
@@ -262,6 +286,8 @@ def _several(values: Sequence[Any]) -> str:
 
 
 def _shown(value: Any) -> str:
+    if isinstance(value, Quoted | Moment):
+        return _shown(value.text if isinstance(value, Quoted) else value.at)
     if isinstance(value, Decimal):
         return str(value)
     if isinstance(value, date | datetime):

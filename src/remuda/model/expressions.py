@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,16 +12,40 @@ from typing import Any, TypeVar
 from remuda.errors import InvalidCriterion
 from remuda.model.attributes import Attribute
 from remuda.model.calendars import epoch_milliseconds
-from remuda.model.conditions import OF_LACK, TWO_VALUED, Condition, In, satisfies
+from remuda.model.conditions import (
+    OF_LACK,
+    TWO_VALUED,
+    AnyElement,
+    Condition,
+    EveryElement,
+    In,
+    satisfies,
+)
 from remuda.model.operations import Operation
+from remuda.model.quoted import keys
+from remuda.model.terms import (
+    Term,
+    attribute_of,
+    facts_of,
+    operations_of,
+    root_of,
+    value_in,
+)
 from remuda.model.values import key
+from remuda.model.weights import (
+    MAX_WEIGHT,
+    ByAttribute,
+    Weights,
+    attribute_weights,
+    product,
+    weight_of,
+)
 
 T = TypeVar("T")
 
 MAX_LEVELS = 256  # of And, Or and Not in what is indexed: far below what a stack of Python holds
 MAX_PARTS = 100_000  # of what is indexed, which an event may have to be tried against one by one
 _DEEP = 32  # levels that `fold` recurses into
-MAX_WEIGHT = 1e100  # of a predicate or an event: no sum of products overflows, so scores are finite
 
 
 class Polarity(StrEnum):
@@ -62,7 +85,7 @@ class Expression:
         self,
         event: Any,
         *,
-        weights: Mapping[str, float] | None = None,
+        weights: Weights = None,
         now: datetime | int | None = None,
     ) -> float | None:
         """The sum of what an And satisfies, the largest of what an Or does; None if it is false.
@@ -151,14 +174,13 @@ class Not(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Predicate(Expression):
-    """One condition on one attribute after its pre-operations, perhaps denied, with a weight.
+    """One condition on one term, perhaps denied, with a weight.
 
     `value_weights` are the weights of single values; those not named there have `own_weight`.
     """
 
-    attribute: Attribute
+    term: Term
     condition: Condition
-    operations: tuple[Operation, ...] = ()
     polarity: Polarity = Polarity.INCLUDED
     own_weight: float = 1.0
     value_weights: tuple[tuple[Any, float], ...] = ()
@@ -167,39 +189,57 @@ class Predicate(Expression):
         if self.polarity is Polarity.STRONGLY_EXCLUDED and type(self.condition) in TWO_VALUED:
             object.__setattr__(self, "polarity", Polarity.EXCLUDED)
         if type(self.own_weight) is not float or not abs(self.own_weight) <= MAX_WEIGHT:
-            object.__setattr__(self, "own_weight", _weight(self.own_weight))
+            object.__setattr__(self, "own_weight", weight_of(self.own_weight))
         if self.value_weights:
             self._check_value_weights()
+        if type(self.condition) in OF_LACK and not isinstance(self.root, Attribute):
+            raise InvalidCriterion("null and absent are told apart at a path alone")
+        if isinstance(self.condition, AnyElement | EveryElement):
+            _check_inner(self.condition.expression)
 
     @property
     def parts(self) -> tuple[Expression, ...]:
         return ()
 
-    def value(self, raw: Any, now: int) -> Any:
-        """The raw value after the pre-operations."""
-        for operation in self.operations:
-            raw = operation.apply(raw, now)
-        return raw
+    @property
+    def attribute(self) -> Attribute | None:
+        """The path that it is about; None where it is about several."""
+        return attribute_of(self.term)
 
-    def seen(self, raw: Any, event: Any, now: int) -> Any:
-        """What the condition looks at: the value after the pre-operations, or why it is missing."""
-        if raw is None and type(self.condition) in OF_LACK:
-            return self.attribute.lack(event)
-        return self.value(raw, now) if self.operations else raw
+    @property
+    def root(self) -> Term:
+        """What it is about, beneath Mustang's operations."""
+        return root_of(self.term)
+
+    @property
+    def operations(self) -> tuple[Operation, ...]:
+        """Mustang's operations on its root."""
+        return operations_of(self.term)
+
+    def seen(self, event: Any, now: int) -> Any:
+        """What the condition looks at: the value, or why it is missing."""
+        if type(self.condition) in OF_LACK:
+            root = self.root
+            assert isinstance(root, Attribute)
+            if root.resolve(event) is None:
+                return root.lack(event)
+        return value_in(self.term, event, now)
 
     def truth(self, event: Any, now: int) -> bool:
-        raw = self.attribute.resolve(event)
-        value = raw if raw is not None and not self.operations else self.seen(raw, event, now)
-        held = satisfies(self.condition, value)
+        term = self.term
+        value = term.resolve(event) if type(term) is Attribute else value_in(term, event, now)
+        if value is None and type(self.condition) in OF_LACK:
+            value = self.seen(event, now)
+        held = satisfies(self.condition, value, now)
         if self.polarity is Polarity.INCLUDED:
             return held
-        return not held and (raw is not None or self.polarity is Polarity.EXCLUDED)
+        return not held and (value is not None or self.polarity is Polarity.EXCLUDED)
 
     def points(self, value: Any) -> float:
         """What the condition scores on a value that satisfies it."""
         if not self.value_weights or not isinstance(self.condition, In):
             return self.own_weight
-        known = {key(one): weight for one, weight in self.value_weights}
+        known = {one: weight for each, weight in self.value_weights for one in keys(each)}
         matched = set(map(key, value if isinstance(value, list) else (value,)))
         return max(known.get(one, self.own_weight) for one in matched & self.condition.keys)
 
@@ -223,9 +263,9 @@ class Predicate(Expression):
         condition = self.condition
         if not isinstance(condition, In):
             raise InvalidCriterion("weights of single values go with in alone")
-        weights = tuple((value, _weight(weight)) for value, weight in self.value_weights)
+        weights = tuple((value, weight_of(weight)) for value, weight in self.value_weights)
         for value, _ in weights:
-            if key(value) not in condition.keys:
+            if not condition.keys.issuperset(keys(value)):
                 raise InvalidCriterion(f"{value!r} has a weight but is none of the values")
         object.__setattr__(self, "value_weights", weights)
 
@@ -270,15 +310,49 @@ def _fold_deep(root: Expression, visit: Callable[[Expression, Sequence[T]], T]) 
 
 def checked_size(expression: Expression) -> int:
     """How many parts it has; InvalidCriterion where they or its levels are more than allowed."""
-    level, n_parts = 0, 1
+    level, n_parts = 0, 0
     nodes: Sequence[Expression] = (expression,)
-    while nodes := [part for node in nodes for part in node.parts]:
-        level, n_parts = level + 1, n_parts + len(nodes)
+    while nodes:
+        n_parts += sum(facts_of(one.term).n_parts if type(one) is Predicate else 1 for one in nodes)
         if level > MAX_LEVELS:
             raise InvalidCriterion(f"it is nested too deeply: {MAX_LEVELS} levels are the most")
         if n_parts > MAX_PARTS:
             raise InvalidCriterion(f"it has too many predicates: {MAX_PARTS} parts are the most")
+        nodes, level = [part for node in nodes for part in _within(node)], level + 1
     return n_parts
+
+
+def _within(node: Expression) -> tuple[Expression, ...]:
+    """Its parts; of a predicate on elements, what it asks of them."""
+    condition = node.condition if isinstance(node, Predicate) else None
+    if isinstance(condition, AnyElement | EveryElement):
+        return (condition.expression,)
+    return node.parts
+
+
+def _check_inner(expression: Any) -> None:
+    """What is asked of elements has no weights: it is one predicate with one weight."""
+    if not isinstance(expression, Expression):
+        raise InvalidCriterion(f"elements are asked for an expression, not {expression!r}")
+    nodes: Sequence[Expression] = (expression,)
+    while nodes:
+        for one in nodes:
+            if isinstance(one, Predicate) and (one.own_weight != 1.0 or one.value_weights):
+                raise InvalidCriterion("what is asked of elements has no weights of its own")
+        nodes = [part for node in nodes for part in _within(node)]
+
+
+def reads_clock(condition: Condition) -> bool:
+    """Whether what is asked of elements hangs on the moment of the question."""
+    if not isinstance(condition, AnyElement | EveryElement):
+        return False
+    return fold(condition.expression, _reads_clock)
+
+
+def _reads_clock(node: Expression, parts: Sequence[bool]) -> bool:
+    if isinstance(node, Predicate):
+        return facts_of(node.term).reads_clock or reads_clock(node.condition)
+    return any(parts)
 
 
 def clock(now: datetime | int | None) -> int:
@@ -291,13 +365,6 @@ def clock(now: datetime | int | None) -> int:
             raise ValueError(f"{now!r} is beyond the calendar")
         return moment
     return now
-
-
-def attribute_weights(weights: Mapping[str, float] | None) -> dict[Attribute, float]:
-    """An event's weights, by attribute."""
-    if not weights:
-        return {}
-    return {Attribute.parse(path): _weight(weight) for path, weight in weights.items()}
 
 
 def _truth_of(node: Expression, parts: Sequence[bool], event: Any, now: int) -> bool:
@@ -316,7 +383,7 @@ def _scores(
     parts: Sequence[Scores],
     event: Any,
     now: int,
-    weights: Mapping[Attribute, float],
+    weights: ByAttribute,
 ) -> Scores:
     """The score of the node and the score of its negation."""
     if isinstance(node, Predicate):
@@ -329,20 +396,21 @@ def _scores(
     return _largest(own), _sum(negated)
 
 
-def _predicate_scores(
-    predicate: Predicate, event: Any, now: int, weights: Mapping[Attribute, float]
-) -> Scores:
-    raw = predicate.attribute.resolve(event)
-    value = predicate.seen(raw, event, now)
+def _predicate_scores(predicate: Predicate, event: Any, now: int, weights: ByAttribute) -> Scores:
+    value = predicate.seen(event, now)
     asked: float | None = None
-    if satisfies(predicate.condition, value):
-        asked = predicate.points(value) * weights.get(predicate.attribute, 1.0)
+    if satisfies(predicate.condition, value, now):
+        asked = predicate.points(value)
+        path = predicate.attribute if weights else None
+        if path is not None and path in weights:
+            raw = path.resolve(event)
+            asked = product(predicate.points, predicate.condition, raw, value, weights[path])
     weak = 0.0 if asked is None else None
     if predicate.polarity is Polarity.INCLUDED:
         return asked, weak
     if predicate.polarity is Polarity.EXCLUDED:
         return weak, asked
-    return (None, 0.0) if raw is None else (weak, asked)
+    return (None, 0.0) if value is None else (weak, asked)
 
 
 def _sum(scores: Sequence[float | None]) -> float | None:
@@ -378,15 +446,3 @@ def _expressions(parts: tuple[Any, ...]) -> tuple[Expression, ...]:
         if not isinstance(part, Expression):
             raise TypeError(f"{part!r} is not an expression")
     return parts
-
-
-def _weight(weight: Any) -> float:
-    try:
-        number = float(weight)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not abs(number) <= MAX_WEIGHT or isinstance(weight, str | bool):
-        raise InvalidCriterion(
-            f"a weight is a finite number within ±{MAX_WEIGHT:g}, not {weight!r}"
-        )
-    return number

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
@@ -16,13 +16,13 @@ from remuda.model.patterns import groups_of, regex
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LONGEST_OFFSET = timedelta(hours=18)
 
-_MONTHS = (  # in English, whatever the locale
+MONTHS = (  # in English, whatever the locale
     *("January", "February", "March", "April", "May", "June", "July"),
     *("August", "September", "October", "November", "December"),
 )
 _DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _WORDS = {"AM": 0, "PM": 1}
-for _names in (_MONTHS, _DAYS):
+for _names in (MONTHS, _DAYS):
     _WORDS |= {text: i for i, name in enumerate(_names, 1) for text in (name, name[:3])}
 _ERAS = {1: ("AD", "BC"), 4: ("Anno Domini", "Before Christ"), 5: ("A", "B")}
 _WORDS |= {text: i for names in _ERAS.values() for i, text in enumerate(names)}
@@ -66,17 +66,21 @@ _MOST_YEARS = 999_999_999
 _TOKEN = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|(\[)|(\])|([^A-Za-z'\[\]{}#])")
 _NUMBERS = {"M": "month", "L": "month", "d": "day", "H": "hour", "h": "hour12"}
 _NUMBERS |= {"m": "minute", "s": "second", "k": "hour24", "K": "hour11"}
-_OFFSETS = {
+OFFSETS = {
     "X": {1: r"Z|[+-]\d\d(?:\d\d)?", 2: r"Z|[+-]\d{4}", 3: r"Z|[+-]\d\d:\d\d"},
     "x": {1: r"[+-]\d\d(?:\d\d)?", 2: r"[+-]\d{4}", 3: r"[+-]\d\d:\d\d"},
     "Z": {1: r"[+-]\d{4}", 2: r"[+-]\d{4}", 3: r"[+-]\d{4}", 4: r"GMT(?:[+-]\d\d:\d\d)?"},
     "O": {1: r"GMT(?:[+-]\d\d?(?::\d\d)?)?", 4: r"GMT(?:[+-]\d\d:\d\d)?"},
 }
-_OFFSETS["X"] |= {4: r"Z|[+-]\d{4}(?:\d\d)?", 5: r"Z|[+-]\d\d:\d\d(?::\d\d)?"}
-_OFFSETS["x"] |= {4: r"[+-]\d{4}(?:\d\d)?", 5: r"[+-]\d\d:\d\d(?::\d\d)?"}
-_OFFSETS["Z"] |= {5: r"Z|[+-]\d\d:\d\d(?::\d\d)?"}
+OFFSETS["X"] |= {4: r"Z|[+-]\d{4}(?:\d\d)?", 5: r"Z|[+-]\d\d:\d\d(?::\d\d)?"}
+OFFSETS["x"] |= {4: r"[+-]\d{4}(?:\d\d)?", 5: r"[+-]\d\d:\d\d(?::\d\d)?"}
+OFFSETS["Z"] |= {5: r"Z|[+-]\d\d:\d\d(?::\d\d)?"}
 _OFFSET = re.compile(
     r"Z|(?:UTC|UT|GMT)?(?:([+-])(\d\d?)(?::?([0-5]\d))?(?::?([0-5]\d))?)?", re.ASCII
+)
+_JAVA_OFFSET = re.compile(
+    r"Z|UTC|UT|GMT|(?:UTC|UT|GMT)?[+-](?:\d|\d\d(?:[0-5]\d){0,2}|\d\d:[0-5]\d(?::[0-5]\d)?)",
+    re.ASCII,
 )
 _REGION = r"(?:UTC|UT|GMT)?[+-]\d\d:\d\d|[A-Za-z][A-Za-z0-9_+\-/]*"
 
@@ -119,6 +123,21 @@ def parse_instant(text: str, pattern: str | None) -> int | None:
     return found if -(2**63) <= found < 2**63 else None  # where Java's count overflows
 
 
+def zone_of(text: str) -> tzinfo:
+    """The zone that Java's ZoneId has for an offset or a region; ValueError or OSError for none.
+
+    Letters such as PST, on which Java and the time zone database differ, are none.
+    """
+    if _JAVA_OFFSET.fullmatch(text):
+        return _offset(text)
+    if "/" not in text or text.startswith(("posix/", "right/")):
+        raise ValueError(text)
+    try:
+        return ZoneInfo(text)
+    except KeyError:
+        raise ValueError(text) from None
+
+
 def check_pattern(pattern: str) -> None:
     """InvalidCriterion for a pattern that Java reads and we do not."""
     _reader(pattern)
@@ -127,9 +146,32 @@ def check_pattern(pattern: str) -> None:
 @lru_cache(maxsize=1024)
 def _reader(pattern: str) -> _Reader | None:
     """The pattern as a regular expression with one group a field; None where it is none."""
+    unread: list[str] = []
+
+    def field(letter: str, width: int) -> tuple[str, str] | None:
+        if letter in _UNREAD or (letter in _NARROW and width == 5):
+            unread.append(letter * width)
+            return "unread", ""
+        return _field(letter, width)
+
+    built = pattern_regex(pattern, field)
+    if built is not None and unread:
+        raise InvalidCriterion(
+            f"{unread[-1]} is not read in a date-time pattern, as in {pattern!r}"
+        )
+    return None if built is None else _Reader(*built)
+
+
+def pattern_regex(
+    pattern: str, field_of: Callable[[str, int], tuple[str, str] | None]
+) -> tuple[str, tuple[str, ...]] | None:
+    """A date-time pattern as a regular expression, and the fields that its groups hold.
+
+    `field_of` names the field of a run of letters, and the text that it reads. None where it
+    knows none, and where the pattern is none.
+    """
     parts: list[str] = []
     fields: list[str] = []
-    unread = ""
     depth = at = 0
     while at < len(pattern):
         token = _TOKEN.match(pattern, at)
@@ -138,10 +180,7 @@ def _reader(pattern: str) -> _Reader | None:
         at = token.end()
         quoted, letter, opens, closes, other = token.groups()
         if letter:
-            found = _field(letter, len(token[0]))
-            if letter in _UNREAD or (letter in _NARROW and len(token[0]) == 5):
-                unread = token[0]
-                continue
+            found = field_of(letter, len(token[0]))
             if found is None:
                 return None
             fields.append(found[0])
@@ -157,25 +196,23 @@ def _reader(pattern: str) -> _Reader | None:
         else:
             text = other if quoted is None else quoted.replace("''", "'") or "'"
             parts.append(re.escape(text))
-    if unread:
-        raise InvalidCriterion(f"{unread} is not read in a date-time pattern, as in {pattern!r}")
     parts.extend(")?" for _ in range(depth))
     try:
         regex("".join(parts))
     except InvalidCriterion:  # too large for RE2
         return None
-    return _Reader("".join(parts), tuple(fields))
+    return "".join(parts), tuple(fields)
 
 
 def _field(letter: str, width: int) -> tuple[str, str] | None:
     """The field that a run of pattern letters stands for, and the text that it reads."""
     if letter in "yu" and width <= 19:
         field = "year" if letter == "y" else "proleptic"
-        return (field + "2", r"\d\d") if width == 2 else (field, _digits_of_year(width))
+        return (field + "2", r"\d\d") if width == 2 else (field, digits_of_year(width))
     if letter == "G" and width <= 5:
         return "era", "|".join(_ERAS[width if width > 3 else 1])
     if letter in "ML" and width in (3, 4):
-        return "month", "|".join(name[:3] if width == 3 else name for name in _MONTHS)
+        return "month", "|".join(name[:3] if width == 3 else name for name in MONTHS)
     if letter in _NUMBERS and width <= 2:
         return _NUMBERS[letter], r"\d\d" if width == 2 else r"\d\d?"
     if letter == "D" and width <= 3:
@@ -186,14 +223,14 @@ def _field(letter: str, width: int) -> tuple[str, str] | None:
         return "half", "AM|PM"
     if letter == "E" and width <= 4:
         return "weekday", "|".join(name if width == 4 else name[:3] for name in _DAYS)
-    if width in _OFFSETS.get(letter, ()):
-        return "offset", _OFFSETS[letter][width]
+    if width in OFFSETS.get(letter, ()):
+        return "offset", OFFSETS[letter][width]
     if (letter == "z" and width <= 4) or (letter == "V" and width == 2):
         return "name" if letter == "z" else "region", _REGION
     return None
 
 
-def _digits_of_year(width: int) -> str:
+def digits_of_year(width: int) -> str:
     """From 4 on, more digits than the width have a plus before them."""
     if width < 4:
         return rf"-?\d{{{width},19}}"

@@ -18,12 +18,12 @@ from remuda.index.question import Now
 from remuda.language.criterion import Criterion
 from remuda.logic.implication import contradict, plain
 from remuda.logic.normal import Clause, dnf, dnf_size, flat, same_test
-from remuda.model.attributes import Attribute, Lack
-from remuda.model.conditions import OF_LACK, satisfies
-from remuda.model.expressions import And, Expression, Or, Polarity, Predicate, clock, fold
+from remuda.model.attributes import Attribute, Known, Lack
+from remuda.model.expressions import And, Expression, Or, Predicate, clock, fold
+from remuda.model.terms import facts_of
 from remuda.model.values import tidy
 from remuda.proof.placing import collects, event_of
-from remuda.proof.samples import STRANGE, around
+from remuda.proof.samples import STRANGE, around, literals
 from remuda.proof.undoing import raw_values
 
 Truths = tuple[bool, ...]
@@ -158,9 +158,15 @@ class _Deriver:
 
     def task(self, clause: Clause) -> _Task:
         groups: dict[Attribute, list[int]] = {}
+        terms: dict[Attribute, list[Predicate]] = {}
         for position, predicate in enumerate(clause):
-            groups.setdefault(predicate.attribute, []).append(position)
-        return _Task(self, clause, groups)
+            for one in facts_of(predicate.term).attributes:
+                group = groups.setdefault(one.path, [])
+                if isinstance(predicate.root, Attribute):
+                    group.append(position)
+                else:
+                    terms.setdefault(one.path, []).append(predicate)
+        return _Task(self, clause, groups, terms)
 
     def probe(self, criterion: Criterion, clause: Clause) -> Probe:
         """The events of one clause."""
@@ -193,7 +199,8 @@ class _Task:
 
     deriver: _Deriver
     clause: Clause
-    groups: Mapping[Attribute, list[int]]
+    groups: Mapping[Attribute, list[int]]  # the predicates on each path
+    terms: Mapping[Attribute, list[Predicate]]  # those on terms that it is a part of
     known: dict[Attribute, Raws] = field(default_factory=dict)
     widened: set[Attribute] = field(default_factory=set)
 
@@ -252,8 +259,8 @@ class _Task:
             rng, predicates = self.deriver.rng, [self.clause[i] for i in self.groups[attribute]]
             strange = _STRANGE if self.deriver.n_values else 0  # a witness needs none
             found: list[Any] = [None, *rng.sample(STRANGE, strange)]
-            for predicate in predicates:
-                values = around(predicate.condition, rng)
+            for predicate in (*predicates, *self.terms.get(attribute, ())):
+                values = [*around(predicate.condition, rng), *literals(predicate.term, rng)]
                 found += raw_values(predicate.operations, values, self.deriver.now)
             self.known[attribute] = []
             self._enter(attribute, found)
@@ -278,7 +285,7 @@ class _Task:
             whole = one is None or isinstance(one, list | Lack)
             raw = tidy([one] if many and not whole else one)
             if not (single and isinstance(raw, list)):
-                truths = tuple(_truth(predicate, raw, self.deriver.now) for predicate in predicates)
+                truths = tuple(_truth(one, raw, self.deriver.now) for one in predicates)
                 self.known[attribute].append((raw, truths))
 
 
@@ -290,12 +297,8 @@ def _lists(raws: Raws, rng: Random, n: int) -> list[list[Any]]:
 
 def _truth(predicate: Predicate, raw: Any, now: int) -> bool:
     """The truth of the predicate where its attribute has this raw value."""
-    if raw is None or isinstance(raw, Lack):
-        lack, raw = raw or Lack.ABSENT, None
-        seen = lack if type(predicate.condition) in OF_LACK else predicate.value(None, now)
-    else:
-        seen = predicate.value(raw, now)
-    held = satisfies(predicate.condition, seen)
-    if predicate.polarity is Polarity.INCLUDED:
-        return held
-    return not held and (raw is not None or predicate.polarity is Polarity.EXCLUDED)
+    root = predicate.root
+    assert isinstance(root, Attribute)
+    if raw is Lack.EMPTY and root.empty:
+        raw = []
+    return predicate.truth(Known({root: Lack.ABSENT if raw is None else raw}), now)

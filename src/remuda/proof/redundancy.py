@@ -22,8 +22,8 @@ from remuda.language.criterion import NEVER, Criterion
 from remuda.logic.implication import implies
 from remuda.logic.normal import Clause, same_test
 from remuda.logic.simplify import simple_dnf, simplify
-from remuda.model.attributes import Attribute
 from remuda.model.expressions import Expression, Predicate, clock, fold
+from remuda.model.terms import Term
 from remuda.proof.deriving import draws, possible, witnesses
 
 _CLAUSES = 64  # of one criterion; a larger one is compared for equality alone
@@ -121,7 +121,7 @@ class _Search:
     by_key: dict[Hashable, _Form] = field(default_factory=dict)
     tests: dict[Hashable, int] = field(default_factory=dict)
     predicates: list[Predicate] = field(default_factory=list)
-    attributes: dict[Attribute, int] = field(default_factory=dict)
+    attributes: dict[Term, int] = field(default_factory=dict)
     never: list[str] = field(default_factory=list)
     shadows: list[Shadow] = field(default_factory=list)
     n_unclear: int = 0
@@ -227,7 +227,7 @@ class _Search:
         return found
 
     def _topics(self, clause: frozenset[int]) -> frozenset[int]:
-        attributes = (self.predicates[one].attribute for one in clause)
+        attributes = (self.predicates[one].root for one in clause)
         return frozenset(
             self.attributes.setdefault(one, len(self.attributes)) for one in attributes
         )

@@ -10,11 +10,13 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
-from remuda.model.attributes import Lack
+from remuda.model.attributes import Attribute, Lack
 from remuda.model.conditions import (
     Absent,
+    AnyElement,
     Condition,
     Contains,
+    EveryElement,
     Exists,
     In,
     Like,
@@ -22,15 +24,20 @@ from remuda.model.conditions import (
     Network,
     NullValue,
     Prefix,
+    QuotedRange,
     Range,
     Regex,
     Related,
     SemVer,
     Suffix,
+    Under,
     Version,
 )
+from remuda.model.expressions import Expression, Predicate
 from remuda.model.networks import address_at
+from remuda.model.terms import Applied, Call, Case, Literal, Term, facts_of
 from remuda.proof.accepted_texts import text_for
+from remuda.proof.placing import event_of
 
 # Of all types, and equal to nothing that a criterion is likely to ask for.
 STRANGE: tuple[Any, ...] = (
@@ -39,6 +46,7 @@ STRANGE: tuple[Any, ...] = (
 )  # fmt: skip
 _OUTSIDER = "~outsider~"
 _TEXTS = 4  # drawn of each pattern
+_ELEMENTS = 12  # of lists that are asked for their elements
 _LAST_NUMBER = re.compile(r"\d+(?=\D*$)")
 
 
@@ -49,14 +57,16 @@ def around(condition: Condition, rng: Random) -> list[Any]:
     other kinds of missing values are named by their lack.
     """
     match condition:
-        case In(values=values):
-            return [near for value in values for near in _around_value(value)]
+        case AnyElement(expression) | EveryElement(expression):
+            return list(_around_elements(expression, rng))
+        case In():
+            return [near for value in condition.plain_values for near in _around_value(value)]
         case Range():
             return list(_around_range(condition))
-        case Regex(pattern):
+        case QuotedRange():
+            return [near for one in condition.ranges for near in _around_range(one)] or ["~"]
+        case Regex(pattern) | Like(regex=pattern):
             return list(_around_pattern(pattern, rng))
-        case Like():
-            return list(_around_pattern(condition.regex, rng))
         case Prefix(text) | Suffix(text) | Contains(text):
             return [text, text + "x", "x" + text, f"x{text}y", text[:-1], text[1:], *_texts(text)]
         case Version(base):
@@ -65,8 +75,10 @@ def around(condition: Condition, rng: Random) -> list[Any]:
             return list(_around_semver(base, str(condition.key)))
         case Network():
             return list(_around_network(condition))
+        case Under():
+            return list(_around_node(condition))
         case Related():
-            return list(_around_set([_element(value) for value in condition.values]))
+            return list(_around_set([_element(value) for value in condition.plain_values]))
         case Exists() | Missing() | NullValue() | Absent():
             return ["~", None, [None], Lack.NULL, Lack.EMPTY]
 
@@ -160,6 +172,15 @@ def _around_network(condition: Network) -> Iterator[str]:
             yield f"::ffff:{address_at(first)}"  # the other family
 
 
+def _around_node(condition: Under) -> Iterator[Any]:
+    yield from (condition.node, "~", [condition.node, "~"])
+    if condition.span is not None:
+        order, (first, last) = condition.known.order, condition.span
+        yield from (order[last], order[(first + last) // 2])
+        yield from order[max(first - 1, 0) : first]
+        yield from order[last + 1 : last + 2]
+
+
 def _shifted_numbers(version: str) -> Iterator[str]:
     """The version with its last number one less, and one more."""
     yield _LAST_NUMBER.sub(lambda number: str(max(0, int(number[0][:18]) - 1)), version)
@@ -194,3 +215,49 @@ def _shifted(value: Any, step: timedelta) -> list[Any]:
         except OverflowError:  # the end of the calendar
             continue
     return found
+
+
+def _around_elements(expression: Expression, rng: Random) -> Iterator[Any]:
+    """Lists of a few elements, each with values around what is asked of them."""
+    asked = list(_predicates(expression))
+    elements = []
+    for _ in range(_ELEMENTS):
+        values = {}
+        for one in asked:
+            near = [*around(one.condition, rng), *literals(one.term, rng)]
+            for attribute in facts_of(one.term).attributes:
+                values[attribute.path] = rng.choice(near) if near else None
+        elements.append(event_of({path: one for path, one in values.items() if one is not None}))
+    for element in elements:
+        yield [element]
+        yield rng.sample(elements, 2)
+
+
+def _predicates(expression: Expression) -> Iterator[Predicate]:
+    if isinstance(expression, Predicate):
+        yield expression
+    for part in expression.parts:
+        yield from _predicates(part)
+
+
+def literals(term: Term, rng: Random) -> list[Any]:
+    """What is written in a term, and values around what its cases ask."""
+    match term:
+        case Literal(value):
+            return [] if value is None else [value]
+        case Applied(_, inner):
+            return literals(inner, rng)
+        case Call(_, arguments):
+            return [value for one in arguments for value in literals(one, rng)]
+        case Case(branches, otherwise):
+            asked = [value for one, _ in branches for value in _asked(one, rng)]
+            given = [value for _, one in branches for value in literals(one, rng)]
+            return [*asked, *given, *literals(otherwise, rng)]
+        case Attribute():
+            return []
+
+
+def _asked(expression: Expression, rng: Random) -> list[Any]:
+    if isinstance(expression, Predicate):
+        return [*around(expression.condition, rng), *literals(expression.term, rng)]
+    return [value for part in expression.parts for value in _asked(part, rng)]

@@ -27,11 +27,16 @@ class MatchRequest(_Request):
 
 
 class TopRequest(_Request):
-    """An event, and how many of the best are wanted; weights are by attribute."""
+    """An event, and how many of the best are wanted; weights are by attribute, or by value of one.
+
+    `by` is score or priority; with `per`, they are the best of each group of tags `per:…`.
+    """
 
     event: Any
     n: Count
-    weights: dict[str, float] | None = None
+    weights: dict[str, float | dict[str, float]] | None = None
+    by: Literal["score", "priority"] = "score"
+    per: str | None = None
     tags: list[str] | None = None
     now: Moment = None
 
@@ -41,6 +46,16 @@ class NearestRequest(_Request):
 
     event: Any
     n: Count
+    tags: list[str] | None = None
+    now: Moment = None
+
+
+class RegionRequest(_Request):
+    """A region of events as text, and which of its attributes are missing or present."""
+
+    where: str
+    missing: list[str] = []
+    present: list[str] = []
     tags: list[str] | None = None
     now: Moment = None
 
@@ -141,6 +156,14 @@ class NearMiss(Struct):
 
     id: str
     failures: list[Explained]
+
+
+class RegionAnswer(Struct):
+    """What some event of the region satisfies, what every one does, and whether that is exact."""
+
+    possible: list[str]
+    certain: list[str]
+    exact: bool
 
 
 class NearestAnswer(Struct):

@@ -14,6 +14,7 @@ from remuda import errors
 from remuda.language import json_form as documents
 from remuda.language.criterion import Criterion
 from remuda.model.expressions import clock
+from remuda.model.terms import value_in
 from remuda.proof.ratifying import Disagreement, Ratification
 from remuda.service.calls import JSON, Call, Endpoint, json
 from remuda.service.problems import problem, refusal
@@ -141,7 +142,7 @@ def _looked_at(written: dict[str, Any], event: Any, now: int) -> dict[str, Any]:
         "result": predicate.holds(event, now=now),
         "type": again["type"],
         "lhs": written["lhs"],
-        "lhsValue": predicate.attribute.resolve(event),
+        "lhsValue": value_in(predicate.root, event, now),
         "preOperations": again.get("preOperations") or [{"type": "IDENTITY"}],
         "detail": again["detail"],
     }

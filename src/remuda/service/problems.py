@@ -15,6 +15,7 @@ from remuda.service.bodies import Problem
 _STATUS = {
     errors.ParseError: 400,
     errors.InvalidCriterion: 422,
+    errors.InvalidRegion: 422,
     errors.ExpansionError: 422,
     errors.NoSqlEquivalent: 422,
     errors.NoMustangEquivalent: 422,

@@ -8,8 +8,9 @@ from typing import Any
 
 from starlette.responses import Response, StreamingResponse
 
+from remuda.index.index import Index
 from remuda.index.question import Now, Question
-from remuda.language.moments import read_timestamp
+from remuda.model.readings import read_timestamp
 from remuda.service import batches, bodies
 from remuda.service.calls import ARROW, JSON, NDJSON, Call, Endpoint, json
 from remuda.service.problems import Refused
@@ -36,6 +37,7 @@ async def scan(call: Call) -> Response:
 async def top(call: Call) -> Response:
     asked = await call.read(bodies.TopRequest)
     how: dict[str, Any] = {"tags": asked.tags, "now": moment(asked.now), "weights": asked.weights}
+    how |= {"by": asked.by, "per": asked.per}
     best = call.engine.top(call.index, asked.event, _few(call, asked.n), **how)
     return json(bodies.Best([bodies.Scored(*one) for one in best]))
 
@@ -47,6 +49,19 @@ async def nearest(call: Call) -> Response:
     near = await call.work(call.engine.nearest, call.index, asked.event, n, **how)
     found = [{"id": one.id, "failures": [part.to_dict() for part in one.failures]} for one in near]
     return json({"near": found})
+
+
+async def possible(call: Call) -> Response:
+    asked = await call.read(bodies.RegionRequest)
+    return json(await call.work(_possible, call.engine.index(call.index), asked))
+
+
+def _possible(index: Index, asked: bodies.RegionRequest) -> bodies.RegionAnswer:
+    how: dict[str, Any] = {"missing": asked.missing, "present": asked.present}
+    how |= {"tags": asked.tags, "now": moment(asked.now)}
+    some, every = index.possible(asked.where, **how), index.certain(asked.where, **how)
+    exact = all(bool(found.exact is not None and found.exact[0]) for found in (some, every))
+    return bodies.RegionAnswer(some.ids(0), every.ids(0), exact)
 
 
 async def explain(call: Call) -> Response:
@@ -147,6 +162,7 @@ ENDPOINTS = (
     _ask("top", top, bodies.TopRequest, bodies.Best, "The best criteria that hold, by score"),
     _ask("explain", explain, bodies.ExplainRequest, bodies.ExplainAnswer, "Why one holds or not"),
     _ask("nearest", nearest, bodies.NearestRequest, bodies.NearestAnswer, "The nearest misses"),
+    _ask("possible", possible, bodies.RegionRequest, bodies.RegionAnswer, "What holds in a region"),
     _ask("scan", scan, bodies.MatchRequest, bodies.Ids, "The same as match, by plain evaluation"),
     Endpoint(
         "POST",

@@ -24,6 +24,8 @@ from remuda.index import storage
 from remuda.index.directory import Reading
 from remuda.index.index import Index
 from remuda.index.stores import Location, Store, store_of
+from remuda.index.trees import named_trees, read_trees, written_trees
+from remuda.model.hierarchies import Hierarchies
 from remuda.spark.criteria import Criteria
 
 _SHARD = 250_000  # criteria of a shard where nothing else is said
@@ -83,6 +85,7 @@ class _Task:
     path: str
     matcher: str
     scalars: tuple[str, ...]
+    trees: dict[str, Any]  # what the version says of them
     next_order: int
     sizes: dict[int, list[int]]  # of each shard: criteria in its segments, removed ones too
     whole: bool  # all shards are written anew
@@ -95,6 +98,7 @@ def build_index(
     shards: int | None = None,
     matcher: str = "auto",
     scalars: Iterable[str] = (),
+    hierarchies: Hierarchies | None = None,
     allow_shrink: bool = False,
 ) -> Built:
     """Index the criteria where driver and workers reach it, as the newest version there.
@@ -113,6 +117,7 @@ def build_index(
         "matcher": matcher,
         "scalars": _spelt(matcher, scalars),
         "layouts": storage.layouts(matcher),
+        **written_trees(named_trees(hierarchies)),
     }
     if shards is not None and shards < 1:
         raise ValueError(f"{shards} shards make no sense")
@@ -166,8 +171,10 @@ def _canonical(good: DataFrame) -> DataFrame:
 
 
 def _alike(before: storage.Version | None, facts: dict[str, Any]) -> bool:
-    """Whether the segments of a version can stay: same shards, matcher, scalars and layouts."""
-    return before is not None and facts.items() <= before.facts.items()
+    """Whether the segments of a version can stay: made in the same way, with the same trees."""
+    if before is None or before.facts.get("hierarchies") != facts.get("hierarchies"):
+        return False
+    return facts.items() <= before.facts.items()
 
 
 def _run(
@@ -181,7 +188,9 @@ def _run(
             shard = before.facts["shard_of"][entry["segment"]]
             sizes.setdefault(shard, []).append(entry["criteria"])
     order = before.facts["next_order"] if before else 0
-    task = _Task(str(home), facts["matcher"], tuple(facts["scalars"]), order, sizes, not alike)
+    trees = {name: facts[name] for name in ("hierarchies",) if name in facts}
+    how = facts["matcher"], tuple(facts["scalars"]), trees
+    task = _Task(str(home), *how, order, sizes, not alike)
     nothing = {"digest": "string", "segment": "int", "place": "int"}
     rows = good.withColumns({name: sf.lit(None).cast(kind) for name, kind in nothing.items()})
     if before and before.segments:
@@ -354,5 +363,6 @@ def _write(task: _Task, rows: list[tuple[int, str]]) -> str:
     """The criteria as a segment of the index, by its name."""
     orders = np.array([order for order, _ in rows], np.int64)
     documents = (document.encode() for _, document in rows)  # they are canonical already
-    part = storage.part_of(documents, orders, task.matcher, task.scalars)
-    return storage.write_segment(part, task.matcher, task.path)
+    trees = read_trees(task.trees)
+    part = storage.part_of(documents, orders, task.matcher, task.scalars, hierarchies=trees)
+    return storage.write_segment(part, {"matcher": task.matcher, **task.trees}, task.path)

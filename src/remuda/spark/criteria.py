@@ -6,7 +6,8 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import unquote
 
 import msgspec
 import pyarrow as pa
@@ -14,14 +15,20 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from remuda.errors import InvalidCriterion, RemudaError
+from remuda.formats import FORMATS
+from remuda.formats.reading import Format
 from remuda.language import json_form
+from remuda.language.criterion import Criterion
 from remuda.language.rows import (
     SEPARATORS,
     criterion_of,
     csv_rows,
+    fitting,
     format_of,
     missing_columns,
+    text_of,
 )
+from remuda.language.schemas import Schema, schema_of
 from remuda.spark.csv_files import CORRUPT, csv_frame
 
 _CHECKED = """file string, block bigint, at bigint, id string, json string, tags array<string>,
@@ -43,6 +50,7 @@ _GOOD = ("id", "json", "tags", "digest", "file", "row", "order")
 _BAD = ("file", "row", "id", "place", "reason", "text")
 _SHOWN = 200  # characters of a rejected row's text
 
+Mismatches = Literal["reject", "warn"]
 Source = DataFrame | str | PathLike[str] | Sequence[str]
 
 
@@ -65,11 +73,13 @@ class Criteria:
     """The rows of a table, each in one of two DataFrames; they are kept until `release`.
 
     good: id, json (canonical), tags, digest (of json), file, row, order (of the whole input).
-    bad: file, row (from 1), id, place, reason, text (its start).
+    bad: file, row (from 1), id, place, reason, text (its start). Of the good ones, `warned` has
+    those that a schema finds fault with, with the columns of bad.
     """
 
     good: DataFrame
     bad: DataFrame
+    warned: DataFrame
     counts: Summary
     checked: DataFrame
 
@@ -82,26 +92,46 @@ class Criteria:
         self.checked.unpersist()
 
 
-def read_criteria(spark: SparkSession, path: Source, format: str | None = None) -> Criteria:
+def read_criteria(
+    spark: SparkSession,
+    path: Source,
+    format: str | None = None,
+    *,
+    schema: Any = None,
+    mismatches: Mismatches = "reject",
+) -> Criteria:
     """Read and validate criteria at once: a path, several, or a DataFrame.
 
     JSON lines hold Mustang's form, ours, or objects with id and expression; a JSON array is read
     as well. Parquet, ORC, CSV and TSV have the columns id and expression, perhaps tags (an array,
     or text with commas), weights (attribute to weight), enabled, valid_from and valid_until. The
     format is told by the names of the files unless it is given: "json", "array", "parquet",
-    "orc", "csv" or "tsv". Of several rows with one id the first is good.
+    "orc", "csv" or "tsv"; or it is the name of another system's rules, such as "eventbridge", of
+    which a folder is read with all that is in it. Of several rows with one id the first is good.
+
+    With a schema of events (Spark's, or Arrow's), criteria that name attributes which it lacks, or
+    that can never be true for its types, are bad as well, or good and warned of with
+    `mismatches="warn"`.
     """
+    if mismatches not in ("reject", "warn"):
+        raise ValueError(f"mismatches are 'reject' or 'warn', not {mismatches!r}")
+    known = None if schema is None else schema_of(schema)
     raw = _of_frame(path) if isinstance(path, DataFrame) else _of_files(spark, path, format)
-    call = uuid.uuid4().hex
+    call, rules = uuid.uuid4().hex, FORMATS.get(format or "")
+
+    lenient = mismatches == "warn"
 
     def check(batches: Iterable[pa.RecordBatch], _call: str = call) -> Iterator[pa.RecordBatch]:
-        return _check(batches)  # another function each time, or Spark may give what it has cached
+        # another function each time, or Spark may give what it has cached
+        how = _Fitting(known, lenient)
+        return _check(batches, how) if rules is None else _check_rules(batches, rules, how)
 
     checked = raw.mapInArrow(check, _CHECKED).persist()
     numbered, n_rows, n_good, n_blank = _numbered(spark, checked)
     digest = sf.md5(sf.col("json").cast("binary")).alias("digest")
     good = numbered.filter("json IS NOT NULL").select("*", digest)
-    bad = numbered.filter("reason IS NOT NULL").select(*_BAD)
+    bad = numbered.filter("reason IS NOT NULL AND json IS NULL").select(*_BAD)
+    warned = numbered.filter("reason IS NOT NULL AND json IS NOT NULL").select(*_BAD)
     first = sf.min(sf.struct("order", "row", "file")).alias("first")
     taken = good.groupBy("id").agg(sf.count("*").alias("n"), first).filter("n > 1")
     n_again = taken.agg(sf.sum(sf.col("n") - 1)).collect()[0][0] or 0
@@ -112,7 +142,7 @@ def read_criteria(spark: SparkSession, path: Source, format: str | None = None) 
         bad = bad.unionByName(both.filter(again).select(*_taken()))
     n_bad = n_rows - n_blank - n_good + n_again
     counts = Summary(n_rows - n_blank, n_good - n_again, n_bad, n_blank)
-    return Criteria(good.select(*_GOOD), bad, counts, checked)
+    return Criteria(good.select(*_GOOD), bad, warned, counts, checked)
 
 
 def _numbered(spark: SparkSession, checked: DataFrame) -> tuple[DataFrame, int, int, int]:
@@ -121,7 +151,8 @@ def _numbered(spark: SparkSession, checked: DataFrame) -> tuple[DataFrame, int, 
     Spark numbers rows by partition, and reads a large file in blocks: what stands before a block
     is known only when all of them were counted.
     """
-    kinds = sf.count("json").alias("good"), sf.count("reason").alias("bad")
+    rejected = sf.when(sf.col("json").isNull(), sf.col("reason"))
+    kinds = sf.count("json").alias("good"), sf.count(rejected).alias("bad")
     counted = checked.groupBy("file", "block").agg(
         sf.min("at").alias("first"), sf.count("*").alias("n"), *kinds
     )
@@ -183,6 +214,8 @@ def _of_files(
     spark: SparkSession, path: str | PathLike[str] | Sequence[str], format: str | None
 ) -> DataFrame:
     paths = [fspath(path)] if isinstance(path, str | PathLike) else list(path)
+    if format in FORMATS:
+        return _of_rules(spark, paths, FORMATS[format])
     lines = spark.read.option("lineSep", "\n").text(paths)
     how = format or _format(lines)
     match how:
@@ -216,6 +249,18 @@ def _check_columns(paths: Sequence[str], columns: Sequence[str]) -> None:
     wrong = missing_columns(columns)
     if wrong is not None:
         raise RemudaError(f"{', '.join(paths)}: {wrong}")
+
+
+def _of_rules(spark: SparkSession, paths: list[str], format: Format) -> DataFrame:
+    """Whole files of another system's rules."""
+    names = ",".join(f"*{suffix}{packed}" for suffix in format.suffixes for packed in ("", ".gz"))
+    read = spark.read.option("recursiveFileLookup", True).option("pathGlobFilter", f"{{{names}}}")
+    return read.text(paths, wholetext=True).select(
+        sf.col("_metadata.file_path").alias("file"),
+        sf.lit(0).cast("bigint").alias("block"),
+        sf.lit(0).cast("bigint").alias("at"),
+        sf.col("value").cast("binary").alias("row"),
+    )
 
 
 def _format(lines: DataFrame) -> str:
@@ -260,10 +305,29 @@ def _elements(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             )
 
 
-def _check(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+@dataclass(frozen=True, slots=True)
+class _Fitting:
+    """The schema that criteria are held against, if any, and whether those that fail stay good."""
+
+    schema: Schema | None
+    lenient: bool
+
+    def columns(self, criterion: Criterion, source: Any, shown: str) -> tuple[Any, ...]:
+        """The columns id, json, tags, place, reason and text of a criterion."""
+        text = None if self.schema is None or source is None else text_of(source)
+        found = fitting(criterion, self.schema, text)
+        document = json_form.encode(criterion.to_json()).decode()
+        own: tuple[Any, ...] = (criterion.id, document, sorted(criterion.tags))
+        if isinstance(found, Criterion):
+            return (*own, None, None, None)
+        own = own if self.lenient else (criterion.id, None, None)
+        return (*own, found.place, found.reason, shown)
+
+
+def _check(batches: Iterable[pa.RecordBatch], how: _Fitting) -> Iterator[pa.RecordBatch]:
     """Each row as a canonical criterion, or with the reason why it is none."""
     for batch in batches:
-        found = [_checked(row) for row in _values(batch["row"])]
+        found = [_checked(row, how) for row in _values(batch["row"])]
         columns = zip(*found, strict=True) if found else ((),) * 6
         own = [
             pa.array(values, field.type)
@@ -273,18 +337,39 @@ def _check(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_arrays([*at, *own], schema=_ARROW)
 
 
-def _checked(row: Any) -> tuple[Any, ...]:
+def _check_rules(
+    batches: Iterable[pa.RecordBatch], format: Format, how: _Fitting
+) -> Iterator[pa.RecordBatch]:
+    """Each rule of whole files as a canonical criterion, or with the reason why it is none."""
+    for batch in batches:
+        for file, data in zip(batch["file"].to_pylist(), batch["row"].to_pylist(), strict=True):
+            readings = format.read_file(data, format.name_of(unquote(file)))
+            found = [(file, 0, at, *_written(one, how)) for at, one in enumerate(readings)]
+            columns = zip(*found, strict=True) if found else ((),) * len(_ARROW)
+            arrays = [
+                pa.array(values, field.type) for values, field in zip(columns, _ARROW, strict=True)
+            ]
+            yield pa.RecordBatch.from_arrays(arrays, schema=_ARROW)
+
+
+def _written(reading: Criterion | InvalidCriterion, how: _Fitting) -> tuple[Any, ...]:
+    """The columns id, json, tags, place, reason and text of a rule."""
+    if isinstance(reading, InvalidCriterion):
+        return reading.criterion, None, None, reading.place, reading.reason, ""
+    return how.columns(reading, None, "")
+
+
+def _checked(row: Any, how: _Fitting) -> tuple[Any, ...]:
     """The columns id, json, tags, place, reason and text of a row; all empty for a blank line."""
     if isinstance(row, bytes) and not row.strip():
         return (None,) * 6
     try:
-        criterion = criterion_of(_whole(row))
-        document = json_form.encode(criterion.to_json()).decode()
+        source = _whole(row)
+        return how.columns(criterion_of(source), source, _start(row))
     except InvalidCriterion as error:
         return error.criterion, None, None, error.place, error.reason, _start(row)
     except Exception as error:  # one row never ends the job
         return None, None, None, "", f"{type(error).__name__}: {error}", _start(row)
-    return criterion.id, document, sorted(criterion.tags), None, None, None
 
 
 def _whole(row: Any) -> Any:

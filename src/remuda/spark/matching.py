@@ -6,7 +6,7 @@ maps it, so nothing is shipped and every worker on a machine shares its pages.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from os import PathLike
 from typing import Literal
@@ -25,9 +25,10 @@ from remuda.index.answers import (
     laid_out,
     listed,
 )
-from remuda.index.question import Question
+from remuda.index.question import By, Question
 from remuda.index.storage import current_version
 from remuda.index.stores import address
+from remuda.model.weights import Weights
 from remuda.spark.sharded import SHARD_BYTES, fanned_out, groups
 from remuda.spark.tasks import Batch, Ids, Task, listing
 
@@ -47,6 +48,7 @@ def match(
     shards: Shards = "auto",
     shard_bytes: int = SHARD_BYTES,
     ids: Ids = "text",
+    matcher: str | None = None,
 ) -> DataFrame:
     """Add the ids of the criteria that each row satisfies, and the version of the index.
 
@@ -65,11 +67,14 @@ def match(
     An answer of numbers costs less: with `ids="int"` the ids themselves, where all of them are
     whole numbers, with `ids="position"` their places in the version, of which `positions` has
     the ids. More matches than an array can hold are refused; exploded, there may be any number.
+
+    `matcher` is the index's own, unless another is named: `gpu` on workers that have a device.
     """
     return answered(
         events, index, Question.of(now, tags),
         column=column, version=version, explode=explode, event=event,
         timed=now is None and events.isStreaming, shards=shards, shard_bytes=shard_bytes, ids=ids,
+        matcher=matcher,
     )  # fmt: skip
 
 
@@ -81,7 +86,9 @@ def top(
     column: str = MATCHES,
     version: str | None = None,
     explode: bool = False,
-    weights: Mapping[str, float] | None = None,
+    weights: Weights | str = None,
+    by: By = "score",
+    per: str | None = None,
     tags: Iterable[str] | None = None,
     event: str | None = None,
     now: datetime | int | None = None,
@@ -91,10 +98,11 @@ def top(
 ) -> DataFrame:
     """Add the n best criteria of each row, best first, each with its id and score.
 
-    `weights` are those of attributes; all else is as in `match`.
+    `weights` are those of attributes and their values, or the name of a column with those of each
+    row, as maps or structs; `by` and `per` are those of `Index.top`; all else is as in `match`.
     """
     return answered(
-        events, index, Question.of(now, tags, n, weights),
+        events, index, Question.of(now, tags, n, weights, by, per),
         column=column, version=version, explode=explode, event=event,
         timed=now is None and events.isStreaming, shards=shards, shard_bytes=shard_bytes, ids=ids,
     )  # fmt: skip
@@ -113,12 +121,16 @@ def answered(
     shards: Shards = "auto",
     shard_bytes: int = SHARD_BYTES,
     ids: Ids = "text",
+    matcher: str | None = None,
 ) -> DataFrame:
     """Add what answers the question about each row, as `match` and `top` do.
 
     With `timed`, the question's moment is that of each micro-batch.
     """
-    task = Task.of(events, index, question, version=version, event=event, timed=timed, ids=ids)
+    task = Task.of(
+        events, index, question,
+        version=version, event=event, timed=timed, ids=ids, matcher=matcher,
+    )  # fmt: skip
     schema = _schema(events, task, column)
     split = groups(task, shards, shard_bytes, streaming=events.isStreaming)
     if len(split) > 1:

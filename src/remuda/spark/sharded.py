@@ -16,8 +16,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import (
     ArrayType,
+    DataType,
+    DoubleType,
     IntegerType,
     LongType,
     StringType,
@@ -25,14 +28,18 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from remuda.arrays import Longs
+from remuda.arrays import Longs, Ragged, starts_of
 from remuda.errors import RemudaError
 from remuda.index.answers import Answer, in_pieces, laid_out, listed
+from remuda.index.choosing import NO_FLOATS, NO_GROUPS, best
+from remuda.index.question import Question
 from remuda.index.storage import read_version
+from remuda.matchers.contract import Hits
 from remuda.spark.tasks import Array, Batch, Task
 
 SHARD_BYTES = 8 << 30  # of the index; what a machine's memory should hold
 _ROW, _GROUP, _COPY, _LISTS, _ERROR = "row", "group", "copy", "lists", "error"
+_PRIORITY, _GROUPS = "priority", "groups"
 
 Groups = tuple[tuple[str, ...], ...]
 
@@ -79,7 +86,8 @@ def fanned_out(
 
     def ask(batches: Iterable[Batch]) -> Iterator[Batch]:
         for group, answer in _of_groups(task, split, batches):
-            yield _partial(group, answer, task.numbers(split[group]))
+            numbers = task.numbers(split[group])
+            yield _partial(group, answer, task.question, numbers)
 
     def join(batches: Iterable[Batch]) -> Iterator[Batch]:
         for rows, lists, errors in _joined(task, len(split), batches):
@@ -121,13 +129,20 @@ def _partial_schema(events: DataFrame, task: Task) -> StructType:
         _ROW: LongType(),
         _GROUP: IntegerType(),
         _COPY: StructType(events.schema.fields),
-        _LISTS: ArrayType(task.kind),
+        _LISTS: ArrayType(_told_kind(task)),
         _ERROR: StringType(),
     }
     return StructType([StructField(name, kind) for name, kind in fields.items()])
 
 
-def _partial(group: int, answer: Answer, numbers: Longs | None) -> Batch:
+def _told_kind(task: Task) -> DataType:
+    if task.question.n is None:
+        return task.kind
+    told = StructType([StructField("id", StringType()), StructField("score", DoubleType())])
+    return told.add(_PRIORITY, DoubleType()).add(_GROUPS, ArrayType(StringType()))
+
+
+def _partial(group: int, answer: Answer, question: Question, numbers: Longs | None) -> Batch:
     """What one group says; the first one also hands on the rows."""
     (portion, matches), n = answer, len(answer.portion)
     copies = portion.rows.column(_COPY)
@@ -135,7 +150,7 @@ def _partial(group: int, answer: Answer, numbers: Longs | None) -> Batch:
         _ROW: portion.rows.column(_ROW),
         _GROUP: pa.array(np.full(n, group, np.int32)),
         _COPY: copies if group == 0 else pa.nulls(n, copies.type),
-        _LISTS: listed(matches, numbers),
+        _LISTS: _told(answer, question, numbers),
         _ERROR: pa.nulls(n, pa.string()) if matches.errors is None else matches.errors,
     }
     return pa.RecordBatch.from_pydict(columns)
@@ -162,25 +177,46 @@ def _join(task: Task, n_groups: int, batch: Batch) -> tuple[Batch, Array, Array 
     offsets = lists.offsets.to_numpy(zero_copy_only=False)[::n_groups]
     lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), lists.values)
     if task.question.n is not None:
-        lists = _best(lists, task.question.n)
+        lists = _best(lists, task.question).cast(pa.list_(to_arrow_type(task.kind)))
     errors = batch.column(_ERROR).take(firsts) if task.event is not None else None
     return rows, lists, errors
 
 
-def _best(lists: Array, n: int) -> Array:
-    """The n best of each row: by score, then by id, which Arrow too orders by code point."""
-    counts = pc.list_value_length(lists).to_numpy(zero_copy_only=False)
+def _told(answer: Answer, question: Question, numbers: Longs | None) -> Array:
+    """What one group says of each row; of the best, also what they are chosen by.
+
+    That is by their ids as texts, so numbers are made of them when they were chosen.
+    """
+    if question.n is None:
+        return listed(answer.matches, numbers)
+    lists = listed(answer.matches)
+    names, positions = answer.matches.names, answer.matches.positions
+    told = {name: lists.values.field(name) for name in ("id", "score")}
+    told[_PRIORITY] = pa.array(names.priorities(positions))
+    told[_GROUPS] = pa.array(names.group_names(positions, question), pa.list_(pa.string()))
+    values = pa.StructArray.from_arrays(list(told.values()), list(told))
+    return pa.ListArray.from_arrays(lists.offsets, values)
+
+
+def _best(lists: Array, question: Question) -> Array:
+    """The best of each row, as an index chooses them; Arrow, too, orders ids by code point."""
     matches = lists.flatten()
-    ranked = pa.table(
-        {
-            "row": np.repeat(np.arange(len(counts)), counts),
-            "score": pc.struct_field(matches, "score"),
-            "id": pc.struct_field(matches, "id"),
-        }
+    told = {name: pc.struct_field(matches, name) for name in ("id", "score", _PRIORITY, _GROUPS)}
+    counts = pc.list_value_length(lists).to_numpy(zero_copy_only=False)
+    rows = np.arange(len(matches), dtype=np.int32)
+    hits = Hits(starts_of(counts), rows, 0, told["score"].to_numpy(zero_copy_only=False))
+    groups = NO_GROUPS
+    if question.per is not None:
+        codes = told[_GROUPS].flatten().dictionary_encode(null_encoding="encode").indices
+        sizes = pc.list_value_length(told[_GROUPS]).to_numpy(zero_copy_only=False)
+        groups = Ragged(starts_of(sizes), codes.to_numpy(zero_copy_only=False))
+    kept = best(
+        hits,
+        question.n or 0,
+        pc.rank(told["id"], tiebreaker="dense").to_numpy().astype(np.int64),
+        told[_PRIORITY].to_numpy(zero_copy_only=False) if question.by == "priority" else NO_FLOATS,
+        groups,
     )
-    keys = [("row", "ascending"), ("score", "descending"), ("id", "ascending")]
-    order = pc.sort_indices(ranked, sort_keys=keys).to_numpy()
-    place = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
-    kept = np.minimum(counts, n)
-    offsets = np.concatenate([[0], np.cumsum(kept)]).astype(np.int32)
-    return pa.ListArray.from_arrays(pa.array(offsets), matches.take(pa.array(order[place < n])))
+    chosen = [told[name].take(pa.array(kept.rows)) for name in ("id", "score")]
+    values = pa.StructArray.from_arrays(chosen, ["id", "score"])
+    return pa.ListArray.from_arrays(pa.array(kept.starts.astype(np.int32)), values)

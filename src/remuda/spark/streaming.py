@@ -15,14 +15,14 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from os import PathLike
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from pyspark.sql import DataFrame, Observation
 from pyspark.sql.streaming.query import StreamingQuery
 
 from remuda.errors import StorageError
 from remuda.index.answers import ERROR, MATCHES, VERSION
-from remuda.index.question import Question
+from remuda.index.question import Best, Question
 from remuda.index.storage import current_version
 from remuda.index.stores import address
 from remuda.model.expressions import clock
@@ -77,16 +77,16 @@ def match_stream(
     explode: bool = False,
     event: str | None = None,
     tags: Iterable[str] | None = None,
-    weights: Mapping[str, float] | None = None,
     trigger: Mapping[str, Any] | None = None,
     name: str | None = None,
     on_batch: Callable[[Batch], None] | None = None,
+    **best: Unpack[Best],
 ) -> StreamingQuery:
     """Start matching a stream; each micro-batch takes the version that is newest as it begins.
 
     `columns` of the events are kept, by default all; `top` asks for so many of the best; `event`,
-    `tags`, `weights` and `explode` are those of `match` and `top`; `trigger` has the arguments of
-    Spark's own, such as {"processingTime": "5 seconds"} or {"availableNow": True}. `on_batch` is
+    `tags`, `weights`, `by`, `per` and `explode` are those of `match` and `top`; `trigger` has those
+    of Spark's own, such as {"processingTime": "5 seconds"} or {"availableNow": True}. `on_batch` is
     told of every batch that is published, of one that is tried again perhaps twice. Output and
     checkpoint are directories that driver and workers reach, or URIs; a checkpoint's must be one
     that Spark itself can write to.
@@ -98,7 +98,7 @@ def match_stream(
         columns=None if columns is None else tuple(columns),
         explode=explode,
         event=event,
-        question=Question.of(0, tags, top, weights),
+        question=Question.of(0, tags, top, **best),
         on_batch=on_batch,
     )
     current_version(work.index)  # better no stream than one that fails at its first event

@@ -23,6 +23,7 @@ from remuda.index.index import Index, load
 from remuda.index.question import Question
 from remuda.index.storage import current_version
 from remuda.index.stores import address
+from remuda.matchers.contract import check_name
 from remuda.model.attributes import Attribute
 from remuda.spark.events import check, unread
 
@@ -44,6 +45,7 @@ class Task:
     question: Question
     event: str | None = None  # the column that has the event; None: the whole row is one
     timed: bool = False  # the moment is in the column NOW
+    matcher: str | None = None  # None: that of the index
     ids: Ids = "text"
     unread: tuple[tuple[str, str], ...] = ()  # fields that must not be looked at, and their types
 
@@ -57,17 +59,21 @@ class Task:
         version: str | None = None,
         event: str | None = None,
         timed: bool = False,
+        matcher: str | None = None,
         ids: Ids = "text",
     ) -> Task:
         """A task that can be done: what is wrong with it is said on the driver."""
         check(events.schema, event)
+        if matcher is not None:
+            check_name(matcher)
         if ids not in get_args(Ids):
             raise ValueError(f"ids are one of {', '.join(get_args(Ids))}, not {ids!r}")
+        if isinstance(question.weights, str) and question.weights not in events.schema.names:
+            raise RemudaError(f"the table has no column {question.weights} with weights")
         path = address(index)
-        return cls(
-            path, version or current_version(path), question, event, timed, ids,
-            tuple(unread(events.schema, event).items()),
-        )  # fmt: skip
+        named = version or current_version(path)
+        fields = tuple(unread(events.schema, event).items())
+        return cls(path, named, question, event, timed, matcher, ids, fields)
 
     @property
     def kind(self) -> DataType:
@@ -78,9 +84,9 @@ class Task:
         return StructType([StructField("id", one), StructField("score", DoubleType())])
 
     def opened(self, segments: Segments = None) -> Index:
-        index = opened(self.path, self.version, segments)
+        index = opened(self.path, self.version, segments, self.matcher)
         if self.unread:
-            self._check_fields(looked_at(self.path, self.version, segments))
+            self._check_fields(looked_at(self.path, self.version, segments, self.matcher))
         return index
 
     def _check_fields(self, looked: frozenset[str] | None) -> None:
@@ -96,7 +102,8 @@ class Task:
         """What stands for the id at each position; None where that is its text."""
         if self.ids == "text":
             return None
-        return numbers(self.path, self.version, segments, self.ids == "int")
+        opening = self.path, self.version, segments, self.matcher
+        return numbers(*opening, self.ids == "int")
 
     def with_moment(self, events: DataFrame) -> DataFrame:
         """A stream gets the moment of each micro-batch, which Spark keeps for its retry."""
@@ -121,9 +128,12 @@ class Task:
 
     def portion(self, rows: Batch, given: Batch, segments: Segments = None) -> Portion:
         """The events of some rows, which were given with more beside them."""
+        weights = self.question.weights
+        if isinstance(weights, str) and weights not in given.schema.names:
+            given = given.append_column(weights, rows.column(weights))
         if self.event is None:
             return Portion(rows, given)
-        fields = partial(looked_at, self.path, self.version, segments)
+        fields = partial(looked_at, self.path, self.version, segments, self.matcher)
         return in_column(given, rows.column(self.event), fields)
 
 
@@ -145,19 +155,21 @@ def without(batch: Batch, column: str) -> Batch:
 _open: dict[str, tuple[Any, Index]] = {}
 
 
-def opened(path: str, version: str, segments: Segments = None) -> Index:
+def opened(path: str, version: str, segments: Segments = None, matcher: str | None = None) -> Index:
     """The index or some of its segments; a worker keeps one state of each path open."""
-    key = version, segments
+    key = version, segments, matcher
     if path not in _open or _open[path][0] != key:
         _open.pop(path, None)  # first, so that two are never held
-        _open[path] = key, load(path, version=version, segments=segments)
+        _open[path] = key, load(path, version=version, segments=segments, matcher=matcher)
     return _open[path][1]
 
 
 @lru_cache(maxsize=1)
-def numbers(path: str, version: str, segments: Segments, are_ids: bool) -> Longs:
+def numbers(
+    path: str, version: str, segments: Segments, matcher: str | None, are_ids: bool
+) -> Longs:
     """Of each position, the number that its id is, or the position itself."""
-    ids = opened(path, version, segments).ids()
+    ids = opened(path, version, segments, matcher).ids()
     found = np.zeros(int(ids.positions.max(initial=-1)) + 1, np.int64)
     if not are_ids:
         return np.arange(len(found))
@@ -176,9 +188,11 @@ def numbers(path: str, version: str, segments: Segments, are_ids: bool) -> Longs
 
 
 @lru_cache(maxsize=64)
-def looked_at(path: str, version: str, segments: Segments = None) -> frozenset[str] | None:
+def looked_at(
+    path: str, version: str, segments: Segments = None, matcher: str | None = None
+) -> frozenset[str] | None:
     """The fields of events that the index looks at; None where it looks at whole events."""
-    index = opened(path, version, segments)
+    index = opened(path, version, segments, matcher)
     if index.tells_null_from_absent():
         return None
     fields = [Attribute.parse(one).field for one in index.attributes()]

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from remuda.arrays import Floats, Ints, Longs, Ragged, starts_of
 from remuda.encoding.table import ClauseTable
 from remuda.jit import bare, inlined, kernel
-from remuda.matchers.auto.keys import Remainder
 from remuda.matchers.auto.layout import (
     CHUNK_KIND,
+    CHUNK_LEVEL,
     CHUNK_N,
+    CHUNK_REST,
     CHUNK_WORDS,
     CLUSTER_AT,
     CLUSTER_ENTRIES,
@@ -42,9 +43,11 @@ from remuda.matchers.auto.layout import (
     TRAIT_PAGES,
     TRAIT_WIDE,
     U64,
+    get,
     packed,
     put,
 )
+from remuda.matchers.auto.levels import Standing
 from remuda.matchers.auto.runs import bring_together
 from remuda.matchers.auto.slices import (
     BUCKETS,
@@ -59,12 +62,15 @@ from remuda.matchers.auto.slices import (
 )
 from remuda.matchers.auto.words import Bytes, Material, PredicateWords
 from remuda.matchers.kernels.bits import prefetch
+from remuda.matchers.kernels.keys import Remainder
+from remuda.matchers.kernels.search import put as put_in_order
 
 _PART_WORDS = 1 << 25
 MOST_RECORDS = 1024
 _FARTHEST = 65_000  # a record's place in its chunk has 16 bits
 _SELECTIVE = 3  # such a predicate accepts at most one in so many spaces
 _ASKED = 64  # clauses whose predicates are read ahead together
+_FEW = 32  # clauses that are sorted one by one
 _MOST_PREDICATES = 16_000  # a record's numbers of words have 16 bits
 
 U32 = NDArray[np.uint32]
@@ -79,7 +85,13 @@ class Arena(NamedTuple):
     chunks_by_kind: tuple[int, ...]
 
 
-def lay_out(table: ClauseTable, clusters: Ragged, rest: Remainder, words: PredicateWords) -> Arena:
+def lay_out(
+    table: ClauseTable,
+    clusters: Ragged,
+    rest: Remainder,
+    words: PredicateWords,
+    standing: Standing,
+) -> Arena:
     """Write every cluster, in the order of their spaces."""
     predicates, clauses = table.predicates, rest.clauses
     lengths = _record_lengths(clauses, words)
@@ -94,7 +106,7 @@ def lay_out(table: ClauseTable, clusters: Ragged, rest: Remainder, words: Predic
     selective = predicates.n_accepted * _SELECTIVE <= sizes[predicates.dim]
     material = Material(
         clauses, predicates.dim[clauses.items], lengths, rest.signatures, words, predicates,
-        selective, table.space_starts, sizes,
+        selective, table.space_starts, sizes, standing,
     )  # fmt: skip
     sorted_clusters = Ragged(clusters.starts, clusters.items.copy())
     parts, base, first = [words.spilled], len(words.spilled), 0
@@ -127,18 +139,24 @@ def traits_of(table: ClauseTable, layout: Bytes, present: Floats) -> U64:
 
 def places_of(table: ClauseTable, directory: U64, layout: Bytes) -> U64:
     """The two words of each space; a missing one stands for its dimension's presence."""
-    dims = table.dim_of_space()
-    cells = np.arange(table.n_spaces) - table.space_starts[dims]
-    n_positions = layout.n_positions
-    positions = np.where(cells == 0, 0, (cells - 1) % n_positions + 1)
-    paged = layout.n_pages[dims] > 0
-    positions[paged] = np.minimum(cells[paged], n_positions)  # the last one is "on another page"
     places = np.zeros((table.n_spaces + 1, 2), np.uint64)
     places[:, 0] = directory
-    places[:-1, 1] = (
-        packed(dims, PLACE_DIM) | packed(positions, PLACE_POSITION) | packed(cells, PLACE_CELL)
-    )
+    _write_places(places, table.space_starts, layout)
     return places.ravel()
+
+
+@kernel
+def _write_places(places: U64, space_starts: Ints, layout: Bytes) -> None:
+    n_positions = 63 - layout.dim_bits
+    for dim in range(len(space_starts) - 1):
+        first, paged = space_starts[dim], layout.n_pages[dim] > 0
+        own, position = put(dim, PLACE_DIM), 0
+        for cell in range(space_starts[dim + 1] - first):
+            places[first + cell, 1] = own | put(position, PLACE_POSITION) | put(cell, PLACE_CELL)
+            if position < n_positions:
+                position += 1
+            elif not paged:  # else the last one is "on another page"
+                position = 1
 
 
 @kernel
@@ -182,9 +200,13 @@ def _write_clusters(
         if begin == end:
             continue
         directory[cluster] = put(base + at, CLUSTER_AT) | put(end - begin, CLUSTER_ENTRIES)
+        first_chunk = at
         n_plain = _plain_first(entries, begin, end, material.clauses.starts)
-        at = _write_plain(arena, at, entries, begin, begin + n_plain, tally)
+        best_first(entries[begin : begin + n_plain], material.standing)
+        at = _write_plain(arena, at, entries, begin, begin + n_plain, material, tally)
         begin += n_plain
+        # what is sorted by likeness from here on keeps this order among equals
+        best_first(entries[begin:end], material.standing)
         n_stops, n_shared = bring_together(entries, begin, end, material, counters, stops)
         for r in range(n_stops):
             stop, share = stops[r], r < n_shared
@@ -200,6 +222,7 @@ def _write_clusters(
                 if n == 0:
                     break
                 n = most if share else n
+                best_first(entries[begin : begin + n], material.standing)
                 after = _write_slices(arena, at, entries, begin, n, material, counters, rows)
                 if after == 0:
                     break
@@ -207,9 +230,41 @@ def _write_clusters(
                 tally[1, SLICES] += 1
                 at = after
                 begin += n
+            best_first(entries[begin:stop], material.standing)
             at = _write_records(arena, base, at, entries, begin, stop, record_of, material, tally)
             begin = stop
+        _note_rest(arena, first_chunk, at, stops)
     return at
+
+
+@kernel
+def best_first(entries: Ints, standing: Standing) -> None:
+    """Sort clauses by where they stand; most are few, or sorted already."""
+    if len(entries) <= _FEW:
+        for j in range(1, len(entries)):
+            put_in_order(entries[j], entries, 0, j, standing.places)
+        return
+    n = 1
+    while n < len(entries) and standing.places[entries[n - 1]] < standing.places[entries[n]]:
+        n += 1
+    if n < len(entries):
+        places = np.sort(standing.places[entries])
+        for j in range(len(entries)):
+            entries[j] = standing.clauses[places[j]]
+
+
+@inlined
+def _note_rest(arena: U64, first: int, end: int, chunks: Longs) -> None:
+    """Note in each chunk of a cluster the best level from it on."""
+    n, at = 0, first
+    while at < end:
+        chunks[n] = at
+        n += 1
+        at += int(get(arena[at], CHUNK_WORDS))
+    best = np.uint64(255)
+    for i in range(n - 1, -1, -1):
+        best = min(best, get(arena[chunks[i]], CHUNK_LEVEL))
+        arena[chunks[i]] |= put(best, CHUNK_REST)
 
 
 @bare
@@ -258,19 +313,27 @@ def _plain_first(entries: Ints, begin: int, end: int, clause_starts: Longs) -> i
 
 
 @bare
-def _chunk_header(n: int, kind: int, n_words: int) -> np.uint64:
-    return np.uint64(put(n, CHUNK_N) | put(kind, CHUNK_KIND) | put(n_words, CHUNK_WORDS))
+def _chunk_header(n: int, kind: int, n_words: int, best: int, material: Material) -> np.uint64:
+    """The header of a chunk of n clauses, the best of which is given."""
+    header = put(n, CHUNK_N) | put(kind, CHUNK_KIND) | put(n_words, CHUNK_WORDS)
+    return np.uint64(header | put(material.standing.levels[best], CHUNK_LEVEL))
 
 
 @inlined
 def _write_plain(
-    arena: U64, at: int, entries: Ints, begin: int, end: int, tally: NDArray[np.int64]
+    arena: U64,
+    at: int,
+    entries: Ints,
+    begin: int,
+    end: int,
+    material: Material,
+    tally: NDArray[np.int64],
 ) -> int:
     halves = arena.view(np.uint32)
     while begin < end:
         n = min(end - begin, MOST_RECORDS)
         size = 1 + (n + 1) // 2
-        arena[at] = _chunk_header(n, np.int64(PLAIN), size)
+        arena[at] = _chunk_header(n, np.int64(PLAIN), size, entries[begin], material)
         for j in range(n):
             halves[2 * (at + 1) + j] = entries[begin + j]
         tally[0, PLAIN] += n
@@ -308,7 +371,7 @@ def _write_records(
                 record_of[clause] = base + w
                 w = _write_record(arena, w, clause, np.int64(-1), material)
             halves[places + j] = record_of[clause]
-        arena[at] = _chunk_header(n, np.int64(RECORDS), w - at)
+        arena[at] = _chunk_header(n, np.int64(RECORDS), w - at, entries[begin], material)
         tally[0, RECORDS] += n
         tally[1, RECORDS] += 1
         at = w
@@ -407,5 +470,5 @@ def _write_slices(
             w = _write_record(arena, w, clause, np.int64(LARGEST_DOMAIN), material)
     shape = put(n_columns, SHAPE_COLUMNS) | put((n + 63) // 64, SHAPE_WIDTH)
     arena[at + 1] = shape | put(has_records, SHAPE_HAS_RECORDS)
-    arena[at] = _chunk_header(n, np.int64(SLICES), w - at)
+    arena[at] = _chunk_header(n, np.int64(SLICES), w - at, entries[begin], material)
     return int(w)

@@ -15,7 +15,7 @@ import numpy as np
 
 from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, invert, starts_of
 from remuda.encoding.table import ClauseTable, Predicates
-from remuda.jit import bare, kernel
+from remuda.jit import bare, inlined, kernel
 from remuda.matchers.auto.blocks import Blocks, append
 from remuda.matchers.auto.layout import ONE, PLACE_CELL, PLACE_DIM, U64, ZERO, get
 from remuda.matchers.auto.words import refused_span
@@ -155,6 +155,27 @@ def find_undenied(
     spaces: Ints, begin: int, end: int, places: U64, held: U64, out: Ints, n: int, denials: Denials
 ) -> int:
     """Write the clauses that no space of the event refuses to `out`, from n on; the new n."""
+    clauses = denials.clauses
+    strike_all(spaces, begin, end, places, held, denials)
+    for y in range(len(held)):
+        word = held[y]
+        if word == ~ZERO:
+            for bit in range(64):
+                out[n + bit] = clauses[64 * y + bit]
+            n += 64
+        else:
+            while word:
+                out[n] = clauses[64 * y + np.int64(trailing_zeros(word))]
+                n += 1
+                word &= word - ONE
+    return n
+
+
+@inlined
+def strike_all(
+    spaces: Ints, begin: int, end: int, places: U64, held: U64, denials: Denials
+) -> None:
+    """Leave those clauses in `held` that no space of the event refuses."""
     clauses, any_starts = denials.clauses, denials.any_starts
     for y in range(len(held)):
         held[y] = ~ZERO
@@ -176,18 +197,6 @@ def find_undenied(
             for j in range(i, stop):
                 _strike_space(spaces[j], held, denials)
         i = stop
-    for y in range(len(held)):
-        word = held[y]
-        if word == ~ZERO:
-            for bit in range(64):
-                out[n + bit] = clauses[64 * y + bit]
-            n += 64
-        else:
-            while word:
-                out[n] = clauses[64 * y + np.int64(trailing_zeros(word))]
-                n += 1
-                word &= word - ONE
-    return n
 
 
 @bare

@@ -45,7 +45,8 @@ def _divided(*widths: int) -> Iterator[Field]:
 
 
 RECORDS, SLICES, PLAIN = 0, 1, 2
-CHUNK_N, CHUNK_KIND, _, CHUNK_WORDS = _divided(16, 8, 8, 32)
+# the best level in a chunk, and from it to the end of its cluster: levels.py
+CHUNK_N, CHUNK_KIND, CHUNK_LEVEL, CHUNK_REST, CHUNK_WORDS = _divided(14, 2, 8, 8, 32)
 
 RECORD_CLAUSE, RECORD_HAS_TAIL, RECORD_MASKS, RECORD_EVERY = _divided(31, 1, 16, 16)
 

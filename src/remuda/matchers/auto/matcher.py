@@ -13,19 +13,22 @@ import numpy as np
 from remuda.arrays import Ints, Longs, frozen
 from remuda.encoding.checks import check
 from remuda.encoding.table import ClauseTable, EventBatch
-from remuda.matchers.auto import keys
 from remuda.matchers.auto.answer import Answer
 from remuda.matchers.auto.arena import lay_out, traits_of
 from remuda.matchers.auto.batch import MOST_EVENTS, entries_met, find_each, find_together
 from remuda.matchers.auto.blocks import counts, tally, weigh
 from remuda.matchers.auto.checks import check_arena, check_denials
 from remuda.matchers.auto.denials import Denials, denials, find_undenied, find_undenied_many
-from remuda.matchers.auto.layout import PLAIN, RECORDS, SLICES, U64, Built
+from remuda.matchers.auto.layout import PLAIN, RECORDS, SLICES, TRAIT_BIT, U64, Built
+from remuda.matchers.auto.levels import Levels, standing_of, with_denials
 from remuda.matchers.auto.listed_events import find_listed, find_listed_many
+from remuda.matchers.auto.ranked import find_best
 from remuda.matchers.auto.scratch import Scratch, together_until
 from remuda.matchers.auto.single import LISTED, find_alone
 from remuda.matchers.auto.words import bytes_of, words_of
-from remuda.matchers.contract import Description, Features, Hits
+from remuda.matchers.contract import Description, Features, Hits, Merits, Ranked
+from remuda.matchers.kernels import keys
+from remuda.matchers.kernels.best import Asked, Choice, Owned, Room
 
 _FEW_CLAUSES = 256  # they fit in a few chunks that every event reads, without keys
 _TOGETHER_DIMS = 2048  # of more, the events of a batch no longer fit in the cache side by side
@@ -51,8 +54,9 @@ class Auto:
     """Clauses clustered under access keys; thread-safe, never changed."""
 
     features: ClassVar[Features] = Features(
-        layout=1, takes_sample=True, maps=True, shares_out=True, counts=True, describes=True
-    )
+        layout=2, takes_sample=True, takes_merits=True, maps=True, shares_out=True, ranks=True,
+        counts=True, describes=True,
+    )  # fmt: skip
 
     arena: U64
     places: U64
@@ -60,11 +64,18 @@ class Auto:
     dim_bits: int
     n_masked: int
     denials: Denials
+    levels: Levels
     facts: Facts
     _spare: deque[Scratch] = field(default_factory=deque, init=False, repr=False, compare=False)
 
     @classmethod
-    def build(cls, table: ClauseTable, *, sample: EventBatch | None = None) -> Self:
+    def build(
+        cls,
+        table: ClauseTable,
+        *,
+        sample: EventBatch | None = None,
+        merits: Merits | None = None,
+    ) -> Self:
         """Arrange the table; a sample of events to come makes for better keys."""
         words, often = words_of(table), keys.frequencies(table, sample)
         few = table.n_clauses <= _FEW_CLAUSES
@@ -73,8 +84,12 @@ class Auto:
             chosen = keys.everywhere(chosen)
         traits = traits_of(table, words.bytes, often.present)
         clusters = keys.clusters(table, chosen)
-        arena = lay_out(table, clusters, keys.remainder(table, chosen, often, traits), words)
-        undenied = denials(table, np.flatnonzero(chosen.chosen == keys.NO_KEY).astype(np.int32))
+        standing, levels = standing_of(table.n_clauses, merits)
+        bits = (traits & TRAIT_BIT.mask).astype(np.uint8)
+        rest = keys.remainder(table, chosen, often, bits)
+        arena = lay_out(table, clusters, rest, words, standing)
+        keyless = standing.denied(np.flatnonzero(chosen.chosen == keys.NO_KEY).astype(np.int32))
+        undenied = denials(table, keyless)
         facts = Facts(
             table.n_clauses, len(clusters.items), len(undenied.clauses),
             words.bytes.n_wide, few, sample is not None,
@@ -82,7 +97,7 @@ class Auto:
         )  # fmt: skip
         return cls(
             *frozen((arena.words, arena.places, traits)), words.bytes.dim_bits,
-            words.bytes.n_masked, undenied, facts,
+            words.bytes.n_masked, undenied, with_denials(levels, standing, keyless), facts,
         )  # fmt: skip
 
     def check(self, table: ClauseTable) -> None:
@@ -94,6 +109,9 @@ class Auto:
         check(facts.n_denials == len(self.denials.clauses), "denied clauses")
         homes = check_arena(table, self.arena, self.places, self.traits)
         check_denials(self.denials, table, homes)
+        n_levels, n_words = len(self.levels.scores), (facts.n_denials + 63) // 64
+        check(0 < n_levels <= 256 and len(self.levels.ranks) == n_levels, "levels")
+        check(self.levels.of_denials.shape == (n_words,), "levels")
 
     def match(self, events: EventBatch, threads: int = 1) -> Hits:
         """The clauses that each event satisfies; batches are shared out among threads."""
@@ -111,6 +129,23 @@ class Auto:
     def match_one(self, spaces: Ints) -> Ints:
         """The clauses that one event satisfies, given its spaces, ascending."""
         return self._match_one(spaces).rows
+
+    def best(
+        self,
+        owned: Owned,
+        choice: Choice,
+        asked: Asked,
+        room: Room,
+        attribute_of_dim: Ints,
+    ) -> Ranked:
+        """The best owners of each event."""
+        scratch = self._lend()
+        starts, rows, scores, tally = find_best(
+            self._built, self.denials, self.levels, scratch.alone, scratch.lists,
+            owned, choice, asked, room,
+        )  # fmt: skip
+        self._spare.append(scratch)
+        return Ranked(starts, rows, scores, *tally.tolist())
 
     def count(self, events: EventBatch, weights: Ints | None = None) -> Longs:
         """How many clauses each event satisfies, or the sum of what each of them weighs."""
@@ -149,11 +184,11 @@ class Auto:
 
     @property
     def nbytes(self) -> int:
-        arrays = (self.arena, self.places, self.traits, *self.denials)
+        arrays = (self.arena, self.places, self.traits, *self.denials, *self.levels)
         return sum(array.nbytes for array in arrays)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Auto, (*self._built, self.denials, self.facts)
+        return Auto, (*self._built, self.denials, self.levels, self.facts)
 
     @property
     def _built(self) -> Built:

@@ -13,6 +13,7 @@ from remuda.matchers.auto.arena import MOST_RECORDS
 from remuda.matchers.auto.batch import MOST_EVENTS, QUEUE, Together
 from remuda.matchers.auto.blocks import SIZE, Blocks
 from remuda.matchers.auto.listed_events import Listing
+from remuda.matchers.auto.ranked import Alone
 from remuda.matchers.kernels.bits import addresses
 
 _MOST_SPACES = 1 << 17  # of a batch's events
@@ -38,10 +39,9 @@ class Scratch:
         self.held = np.empty((n_denials + 63) // 64, np.uint64)
         visits, queue = np.empty(2 * n_dims + 1, np.uint64), np.empty(n_clauses, np.uint64)
         self.span, self.queue = np.zeros(2, np.int64), queue
-        self._alone: tuple[NDArray[Any], ...] = (
-            *built, *self._events(1), visits, queue, self.out,
-        )  # fmt: skip
-        self.where = addresses(*self._alone)  # all that one event's kernel takes
+        self.alone = Alone(*self._events(1), visits, queue, self.out, self.held)
+        self._kept: tuple[NDArray[Any], ...] = (*built, *self.alone[:5])
+        self.where = addresses(*self._kept)  # all that one event's kernel takes
 
     @cached_property
     def together(self) -> Together:

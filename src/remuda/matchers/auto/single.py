@@ -104,7 +104,7 @@ def find(  # noqa: PLR0912 - the hot loop stands in one piece
         trait = traits[get(place, PLACE_DIM)]
         state[get(place, PLACE_DIM)] = 0
         if get(trait, TRAIT_WIDE):
-            _leave_wide(trait, get(place, PLACE_CELL), dim_bits, n_masked, state, cells)
+            leave_wide(trait, get(place, PLACE_CELL), dim_bits, n_masked, state, cells)
     if listed:
         return np.int64(LISTED), np.int64(0)
     return np.int64(n), np.int64(n_queued)
@@ -164,7 +164,7 @@ def enter_wide(
 
 
 @bare
-def _leave_wide(
+def leave_wide(
     trait: np.uint64,
     cell: np.uint64,
     dim_bits: int,

@@ -89,31 +89,55 @@ def walk(
     at, left = get(cluster, CLUSTER_AT), get(cluster, CLUSTER_ENTRIES)
     while left > ZERO:
         header = arena[at]
-        n_here, kind = get(header, CHUNK_N), get(header, CHUNK_KIND)
-        after = at + get(header, CHUNK_WORDS)
-        if kind == np.uint64(RECORDS):
-            first = at + ONE
-            records = (first + n_here) * TWO
-            for j in range(n_here):
-                if (arena[first + j] & absent) == ZERO:
-                    record = np.uint64(halves[records + j])
-                    queue[n_queued] = record
-                    n_queued += ONE
-                    prefetch(arena, record)
-                    prefetch(arena, record + LINE)
-        elif kind == np.uint64(PLAIN):
-            ids = (at + ONE) * TWO
-            for j in range(n_here):
-                out[n + j] = halves[ids + j]
-            n += n_here
-        else:
-            if left > n_here:
-                prefetch_chunk(arena, after)
-            n, n_queued = _walk_slices(
-                at, arena, octets, quarters, halves, state, listed, n, n_queued, out, queue
-            )
-        left -= n_here
-        at = after
+        n, n_queued = walk_chunk(
+            at, header, left, arena, octets, quarters, halves, absent, state, listed, n, n_queued,
+            out, queue,
+        )  # fmt: skip
+        left -= get(header, CHUNK_N)
+        at += get(header, CHUNK_WORDS)
+    return n, n_queued
+
+
+@bare
+def walk_chunk(
+    at: np.uint64,
+    header: np.uint64,
+    left: np.uint64,
+    arena: U64,
+    octets: NDArray[np.uint8],
+    quarters: NDArray[np.uint16],
+    halves: NDArray[np.uint32],
+    absent: np.uint64,
+    state: NDArray[np.uint8],
+    listed: ListedSpaces | None,
+    n: np.uint64,
+    n_queued: np.uint64,
+    out: Ints,
+    queue: U64,
+) -> tuple[np.uint64, np.uint64]:
+    """The same of one chunk, `left` being the entries from it to the end of its cluster."""
+    n_here, kind = get(header, CHUNK_N), get(header, CHUNK_KIND)
+    if kind == np.uint64(RECORDS):
+        first = at + ONE
+        records = (first + n_here) * TWO
+        for j in range(n_here):
+            if (arena[first + j] & absent) == ZERO:
+                record = np.uint64(halves[records + j])
+                queue[n_queued] = record
+                n_queued += ONE
+                prefetch(arena, record)
+                prefetch(arena, record + LINE)
+    elif kind == np.uint64(PLAIN):
+        ids = (at + ONE) * TWO
+        for j in range(n_here):
+            out[n + j] = halves[ids + j]
+        n += n_here
+    else:
+        if left > n_here:
+            prefetch_chunk(arena, at + get(header, CHUNK_WORDS))
+        n, n_queued = _walk_slices(
+            at, arena, octets, quarters, halves, state, listed, n, n_queued, out, queue
+        )
     return n, n_queued
 
 

@@ -41,6 +41,7 @@ from remuda.matchers.auto.layout import (
     get,
     put,
 )
+from remuda.matchers.auto.levels import Standing
 from remuda.matchers.kernels.search import first_at_least
 
 _MOST_BYTES = 1 << 24
@@ -93,6 +94,7 @@ class Material(NamedTuple):
     selective: Bools
     space_starts: Ints
     sizes: Ints  # the present spaces of each dimension
+    standing: Standing
 
 
 def bytes_of(space_starts: Ints) -> Bytes:
@@ -188,9 +190,9 @@ def _write_masks(
             continue
         positions, n_accepted = np.uint64(0), 0
         for i in range(predicates.span_starts[p], predicates.span_starts[p + 1]):
-            n_accepted += span_hi[i] - span_lo[i]
-            for cell in range(span_lo[i] - low, min(span_hi[i], span_lo[i] + n_positions) - low):
-                positions |= TWO << np.uint64(cell % n_positions)
+            n_cells = span_hi[i] - span_lo[i]
+            n_accepted += n_cells
+            positions |= _around((span_lo[i] - low) % n_positions, n_cells, n_positions)
         worth = True
         if high - low > n_positions and 0 < n_accepted < high - low:
             form, refuses, n_spans, n_cells = _shape(p, predicates, low, high)
@@ -203,6 +205,15 @@ def _write_masks(
             masks[w] = positions << shift | np.uint64(dim)
             w += 1
         starts[p + 1] = w
+
+
+@bare
+def _around(first: int, n: int, n_positions: int) -> np.uint64:
+    """A run of n positions in the ring of all, behind the position of a missing value."""
+    ones = (ONE << np.uint64(min(n, n_positions))) - ONE
+    whole = (ONE << np.uint64(n_positions)) - ONE
+    ring = (ones << np.uint64(first) & whole) | ones >> np.uint64(n_positions - first)
+    return ring << ONE
 
 
 @kernel

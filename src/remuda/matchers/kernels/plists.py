@@ -37,6 +37,7 @@ class PostingLists(NamedTuple):
     run_starts: Longs
     entries: Ints
     bounds: Floats
+    spares: Floats  # what entries add beside, whatever the attribute of their key
 
 
 class CurrentLists(NamedTuple):
@@ -53,18 +54,26 @@ class CurrentLists(NamedTuple):
     bounds: Floats
 
 
-def partitioned(lists: Ragged, sizes: Ints, origins: Ints, weights: Floats) -> PostingLists:
+def partitioned(
+    lists: Ragged, sizes: Ints, origins: Ints, weights: Floats, spare: Floats, rest: Floats
+) -> PostingLists:
     """The lists of all keys cut into K-partitions, and Z beneath them.
 
     Id i is of size `sizes[i]`, ascending. `weights` are those of the items that `origins` names;
-    without any, all weigh 1.
+    without any, all weigh 1. `spare` is what these add beside, and `rest` what a row in Z scores at
+    most; 0 where they are empty.
     """
     z = 4 * np.flatnonzero(sizes == 0).astype(np.int32) + IN
     entries = np.concatenate((lists.items, z))
     starts = np.append(lists.starts, len(entries))
     key_runs, run_sizes, run_starts = _cut(starts, entries, sizes)
     bounds = _bounds(run_starts, entries, origins, weights, len(z))
-    return frozen(PostingLists(key_runs, run_sizes, run_starts, entries, bounds))
+    spares = np.zeros_like(bounds)
+    if len(spare):
+        spares = _bounds(run_starts, entries, origins, spare, len(z))
+    if len(rest) and len(z):
+        spares[-1] = max(spares[-1], rest[sizes == 0].max())
+    return frozen(PostingLists(key_runs, run_sizes, run_starts, entries, bounds, spares))
 
 
 @bare
@@ -118,6 +127,7 @@ def get_posting_lists(
     n_keys: int,
     event: EventKeys,
     group_weights: Floats,
+    factor: float,
     next_runs: Ints,
     lists: PostingLists,
     current: CurrentLists,
@@ -132,6 +142,7 @@ def get_posting_lists(
                 current.positions[n], current.ends[n] = position, lists.run_starts[run + 1]
                 current.owners[n] = k
                 current.bounds[n] = lists.bounds[run] * group_weights[event.groups[k]]
+                current.bounds[n] += lists.spares[run] * factor
                 head = (np.int64(lists.entries[position]) << _ENTRY) | n
                 put(head, current.heads, 0, n, None)
                 n += 1

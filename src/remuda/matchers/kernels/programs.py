@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from remuda.arrays import Floats, Ints
-from remuda.encoding.plan import Programs
+from remuda.encoding.programs import Programs
 from remuda.encoding.table import Predicates
 from remuda.jit import bare
 from remuda.matchers.kernels.truth import Event, accepts, holds
@@ -38,6 +38,42 @@ def score(
             stack[n] = _largest(stack, n, n_parts) if either else _sum(stack, n, n_parts)
             n += 1
     return float(stack[0])
+
+
+@bare
+def truth(row: int, programs: Programs, stack: Ints, predicates: Predicates, event: Event) -> bool:
+    """Whether a criterion holds, with no look at parts that can no longer decide.
+
+    A program read from its end has each And and Or before its parts. On the stack are those that
+    are not decided yet: the value that would decide each (true an Or, false an And), and how many
+    of its parts were not met yet.
+    """
+    at, n = programs.starts[row + 1], 0
+    while True:
+        at -= 1
+        code = programs.codes[at]
+        n_parts, either = (-code - 1) >> 1, (-code - 1) & 1
+        if code < 0 and n_parts > 0:
+            stack[n], stack[n + 1] = either, n_parts
+            n += 2
+            continue
+        value = 1 - either  # of an And or Or without parts
+        if code >= 0:
+            value = np.int32(holds(programs.leaf_literal[code], predicates, event))
+        n_passed = 0  # parts that are passed over, since what they belong to is decided
+        while n > 0:
+            stack[n - 1] -= 1
+            if value == stack[n - 2]:
+                n_passed += stack[n - 1]
+            elif stack[n - 1] > 0:
+                break
+            n -= 2
+        if n == 0:
+            return bool(value)
+        while n_passed > 0:
+            at -= 1
+            code = programs.codes[at]
+            n_passed += ((-code - 1) >> 1) - 1 if code < 0 else -1
 
 
 NEVER = np.int32(1 << 30)  # predicates that are lacking where nothing would help

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from remuda.arrays import Bools, Floats, Ints, Longs, Ragged
 from remuda.encoding.table import ClauseTable, EventBatch, Predicates
 from remuda.jit import kernel
-from remuda.matchers.auto.layout import TRAIT_BIT, U64
 from remuda.matchers.kernels.search import put
+
+U64 = NDArray[np.uint64]
 
 MOST_SPACES = 12  # a predicate that accepts more is not spread over its spaces
 _NEVER_SEEN = 0.01  # a space that the sample lacks is rare, not impossible
@@ -98,7 +99,9 @@ def clusters(table: ClauseTable, keys: Keys) -> Ragged:
     return Ragged(starts, entries)
 
 
-def remainder(table: ClauseTable, keys: Keys, often: Frequencies, traits: U64) -> Remainder:
+def remainder(
+    table: ClauseTable, keys: Keys, often: Frequencies, bit_of_dim: NDArray[np.uint8]
+) -> Remainder:
     """Each clause without the key that an event meets on the way to it."""
     predicates = table.predicates
     sizes = np.diff(table.space_starts)[predicates.dim] - 1
@@ -107,7 +110,7 @@ def remainder(table: ClauseTable, keys: Keys, often: Frequencies, traits: U64) -
     chance = np.where(predicates.on_missing, 1 - present * (1 - share), present * share)
     chance += 2.0 * predicates.every
     met = keys.spread & ~predicates.every | (predicates.n_accepted == sizes)
-    bits = (traits[predicates.dim] & TRAIT_BIT.mask).astype(np.uint8)
+    bits = bit_of_dim[predicates.dim]
     bits[predicates.on_missing] = _NO_BIT
     # made here, large arrays lie on large pages, which is worth much where they are read at random
     starts, items = np.zeros_like(table.clauses.starts), np.empty_like(table.clauses.items)

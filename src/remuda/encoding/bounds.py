@@ -1,0 +1,255 @@
+"""Scores known before the question: how much a criterion, a clause or a row can score at most.
+
+All are for events that give no weights, and are summed as scores are: in written order, so that
+rounding never puts a score above its bound. A conjunction without weights of single values always
+scores its bound.
+
+A clause is bounded for each of its owners by the written conjunctions that it is met with: an
+owner whose score is s has some clause that holds and is bounded by s or more. Where the clauses of
+a criterion are not the conjunctions that were written, each is bounded as the whole criterion.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, frozen, starts_of
+from remuda.encoding.programs import Programs
+from remuda.encoding.table import ClauseTable, Predicates
+from remuda.jit import kernel
+
+
+class Bounds(NamedTuple):
+    """The most that is scored; arrays are empty where every weight is 1, and codes are counted."""
+
+    criteria: Floats
+    clauses: Floats  # the most of all owners
+    rows: Floats  # the same of the rows of a CNF
+    plain: bool  # every criterion scores its bound, whatever the event
+    negative: bool  # some weight is below zero
+    written: bool  # whoever meets a clause has scored its bound, for clauses are as written
+
+
+NO_BOUNDS = frozen(Bounds(np.empty(0), np.empty(0), np.empty(0), False, False, False))
+
+
+class OfOwners(NamedTuple):
+    """What each clause can score at most for each of its owners, beside `Plan.owners`."""
+
+    of_owners: Floats
+    noted: Bools  # of each criterion: its clauses are met with the conjunctions that were written
+    exact: Bools  # of each clause: it has just the predicates of those
+
+
+def bounds_of(
+    programs: Programs,
+    conjunctions: ClauseTable,
+    owners: Ragged,
+    cnf_owners: Ragged,
+    checked: Bools,
+) -> Bounds:
+    """The bounds of all criteria, clauses and rows."""
+    weighted = bool(((programs.leaf_weight != 0) & (programs.leaf_weight != 1)).any())
+    plain = not checked.any() and not len(programs.value_weight) and _are_plain(programs)
+    negative = bool((programs.leaf_weight < 0).any() or (programs.value_weight < 0).any())
+    if not weighted and not len(programs.value_weight):
+        return NO_BOUNDS._replace(plain=plain)
+    criteria = most_of(programs, conjunctions.predicates)
+    merits = merits_of(programs, conjunctions, owners, checked, criteria)
+    return Bounds(
+        frozen(criteria),
+        frozen(largest(owners, merits.of_owners)),
+        frozen(largest(cnf_owners, criteria[cnf_owners.items])),
+        plain,
+        negative,
+        bool(merits.exact.all() and merits.noted.all() and not len(programs.value_weight)),
+    )
+
+
+def most_of(programs: Programs, predicates: Predicates, *, absolute: bool = False) -> Floats:
+    """The most that each criterion scores; `absolute`, as if every weight were above zero."""
+    most: Floats = _most(programs, leaf_bounds(programs, predicates, absolute=absolute))
+    return most
+
+
+def merits_of(
+    programs: Programs,
+    conjunctions: ClauseTable,
+    owners: Ragged,
+    checked: Bools,
+    criteria: Floats,
+) -> OfOwners:
+    """What each clause can score at most for each of its owners."""
+    who = np.where(owners.items < 0, ~owners.items, owners.items)
+    n_criteria = len(checked)
+    rows = np.repeat(np.arange(len(owners.starts) - 1), np.diff(owners.starts))
+    order = np.argsort(who, kind="stable")
+    own_starts = starts_of(np.bincount(who, minlength=n_criteria))
+    of_owners, noted = np.full(len(who), -np.inf), ~checked
+    leaves, exact = (
+        leaf_bounds(programs, conjunctions.predicates),
+        np.ones(conjunctions.n_clauses, np.bool_),
+    )
+    _note_all(
+        own_starts, rows[order], order, conjunctions.clauses, programs, leaves, of_owners, noted,
+        exact,
+    )  # fmt: skip
+    whole = ~noted[who]
+    of_owners[whole] = criteria[who[whole]]
+    exact[np.repeat(np.arange(len(exact)), np.diff(owners.starts))[whole]] = False
+    return OfOwners(of_owners, noted, exact)
+
+
+def largest(rows: Ragged, values: Floats) -> Floats:
+    """The largest value of each row; minus infinity where it has none."""
+    found = np.full(len(rows.starts) - 1, -np.inf)
+    np.maximum.at(found, np.repeat(np.arange(len(found)), np.diff(rows.starts)), values)
+    return found
+
+
+def leaf_bounds(programs: Programs, predicates: Predicates, *, absolute: bool = False) -> Floats:
+    """The largest weight of each leaf; its own counts only if some value has none by itself."""
+    own, values = programs.leaf_weight, programs.value_weight
+    if absolute:
+        own, values = np.abs(own), np.abs(values)
+    if not len(values):
+        return own
+    named = np.repeat(np.arange(len(own)), np.diff(programs.value_starts))
+    distinct = np.unique(np.stack([named, programs.value_space]), axis=1)[0]
+    n_named = np.bincount(distinct, minlength=len(own))
+    all_named = (n_named > 0) & (n_named >= predicates.n_accepted[programs.leaf_literal])
+    found = np.where(all_named, -np.inf, own)
+    np.maximum.at(found, named, values)
+    return found
+
+
+@kernel
+def _are_plain(programs: Programs) -> bool:
+    """Whether each program is a conjunction of leaves, or one leaf."""
+    for row in range(len(programs.starts) - 1):
+        begin, end = programs.starts[row], programs.starts[row + 1]
+        if end - begin == 1 and programs.codes[begin] >= 0:
+            continue
+        code = -programs.codes[end - 1] - 1
+        if code & 1 or code >> 1 != end - begin - 1:
+            return False
+        for at in range(begin, end - 1):
+            if programs.codes[at] < 0:
+                return False
+    return True
+
+
+@kernel
+def _most(programs: Programs, leaf_bounds: Floats) -> Floats:
+    n_criteria = len(programs.starts) - 1
+    longest = 0
+    for row in range(n_criteria):
+        longest = max(longest, programs.starts[row + 1] - programs.starts[row])
+    found, stack = np.empty(n_criteria), np.empty(longest + 1)
+    for row in range(n_criteria):
+        n = 0
+        for at in range(programs.starts[row], programs.starts[row + 1]):
+            code = programs.codes[at]
+            if code >= 0:
+                stack[n] = leaf_bounds[code]
+                n += 1
+                continue
+            n_parts, either = (-code - 1) >> 1, (-code - 1) & 1
+            n -= n_parts
+            joined = -np.inf if either else 0.0
+            for i in range(n, n + n_parts):
+                joined = max(joined, stack[i]) if either else joined + stack[i]
+            stack[n] = joined
+            n += 1
+        found[row] = stack[0]
+    return found
+
+
+@kernel
+def _note_all(
+    own_starts: Longs,
+    own_rows: Longs,
+    own_places: Longs,
+    clauses: Ragged,
+    programs: Programs,
+    leaf_bounds: Floats,
+    of_owners: Floats,
+    noted: Bools,
+    exact: Bools,
+) -> None:
+    """Note every written conjunction at a clause of its criterion that it satisfies.
+
+    A criterion that is not an Or of conjunctions, or has one without such a clause, is not noted.
+    """
+    leaves = np.empty(64, np.int32)
+    for criterion in range(len(noted)):
+        if not noted[criterion]:
+            continue
+        first, last = own_starts[criterion], own_starts[criterion + 1]
+        own, places = own_rows[first:last], own_places[first:last]
+        begin, end = programs.starts[criterion], programs.starts[criterion + 1]
+        n, n_groups, fine = 0, 0, True
+        for at in range(begin, end):
+            code = programs.codes[at]
+            if code >= 0:
+                if n == len(leaves):
+                    leaves = np.concatenate((leaves, leaves))
+                leaves[n] = code
+                n += 1
+                continue
+            n_parts, either = (-code - 1) >> 1, (-code - 1) & 1
+            if either:  # at the end, of conjunctions, those left being of one leaf each
+                fine = at == end - 1 and n_parts == n_groups + n
+                for i in range(n):
+                    fine = fine and _note(
+                        leaves[i : i + 1], own, places, clauses, programs, leaf_bounds, of_owners,
+                        exact,
+                    )  # fmt: skip
+                n = 0
+            else:
+                fine = n_parts <= n and (at < end - 1 or n_groups == 0)
+                fine = fine and _note(
+                    leaves[n - n_parts : n], own, places, clauses, programs, leaf_bounds,
+                    of_owners, exact,
+                )  # fmt: skip
+                n -= n_parts
+            n_groups += 1
+            if not fine:
+                break
+        if fine and n == 1 and n_groups == 0:
+            fine = _note(leaves[:1], own, places, clauses, programs, leaf_bounds, of_owners, exact)
+        elif n > 0:
+            fine = False
+        noted[criterion] = fine
+
+
+@kernel
+def _note(
+    leaves: Ints,
+    own: Longs,
+    places: Longs,
+    clauses: Ragged,
+    programs: Programs,
+    leaf_bounds: Floats,
+    of_owners: Floats,
+    exact: Bools,
+) -> bool:
+    """Raise the bound of a clause all of whose items are among the leaves; False without one."""
+    score = 0.0 if len(leaves) != 1 else leaf_bounds[leaves[0]]
+    if len(leaves) != 1:
+        for leaf in leaves:
+            score += leaf_bounds[leaf]
+    for i in range(len(own)):
+        within = True
+        for place in range(clauses.starts[own[i]], clauses.starts[own[i] + 1]):
+            met = False
+            for leaf in leaves:
+                met |= programs.leaf_literal[leaf] == clauses.items[place]
+            within &= met
+        if within:
+            exact[own[i]] &= clauses.starts[own[i] + 1] - clauses.starts[own[i]] == len(leaves)
+            of_owners[places[i]] = max(of_owners[places[i]], score)
+            return True
+    return False

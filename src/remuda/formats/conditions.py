@@ -1,0 +1,177 @@
+"""Conditions as MongoDB writes them: `{"age": {"$gt": 18}, "$or": [...]}`, in any dialect.
+
+A dialect says what its paths are, what equals what, and which operators there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from remuda.errors import InvalidCriterion
+from remuda.formats.reading import (
+    Readings,
+    a_list,
+    a_text,
+    an_object,
+    at,
+    call,
+    conjunction,
+    decoded,
+    denial,
+    disjunction,
+    each,
+    is_,
+)
+from remuda.language.criterion import Criterion
+from remuda.model.attributes import Attribute
+from remuda.model.conditions import AnyElement, Range
+from remuda.model.expressions import Expression
+from remuda.model.terms import Call
+
+ELEMENT = Attribute((), empty=True)
+
+Operator = Callable[["Dialect", Any, Attribute], Expression]
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """What tells one system's conditions from another's."""
+
+    attribute: Callable[[str], Attribute]
+    equals: Callable[[Any, Attribute], Expression]
+    operators: Mapping[str, Operator]
+    unknown: Callable[[str], Expression]  # what an operator means that there is not
+    or_of_none: Expression
+    groups: Mapping[str, list[Any]]  # saved lists of values
+
+    def condition(self, condition: Any) -> Expression:
+        """What a whole condition asks."""
+        parts = []
+        for name, operand in an_object(condition, "a condition").items():
+            with at(name):
+                parts.append(self._part(name, operand))
+        return conjunction(parts)
+
+    def _part(self, name: str, operand: Any) -> Expression:
+        match name:
+            case "$and":
+                return conjunction(self._conditions(operand))
+            case "$or":
+                return self._any(operand)
+            case "$nor":
+                return denial(self._any(operand))
+            case "$not":
+                return denial(self.condition(operand))
+            case _ if name.startswith("$") and name in _FOREIGN:
+                raise InvalidCriterion(f"{name} is no condition on one document")
+            case _:
+                return self.value(operand, self.attribute(name))
+
+    def _any(self, operand: Any) -> Expression:
+        parts = list(self._conditions(operand))
+        return disjunction(parts) if parts else self.or_of_none
+
+    def _conditions(self, operand: Any) -> Iterator[Expression]:
+        for i, one in enumerate(a_list(operand, "what is joined")):
+            with at(i):
+                yield self.condition(one)
+
+    def value(self, asked: Any, attribute: Attribute) -> Expression:
+        """What is asked of one value: operators, or equality."""
+        if not is_operators(asked):
+            return self.equals(asked, attribute)
+        parts = []
+        for name, operand in asked.items():
+            with at(name):
+                operator = self.operators.get(name)
+                if operator is None:
+                    parts.append(self.unknown(name))
+                else:
+                    parts.append(operator(self, operand, attribute))
+        return conjunction(parts)
+
+    def element(self, asked: Any) -> Expression:
+        """What is asked of an element of a list: of itself, or of its parts."""
+        joined = isinstance(asked, Mapping) and _JOINING & asked.keys()
+        itself = is_operators(asked) and not joined
+        return self.value(asked, ELEMENT) if itself else self.condition(asked)
+
+
+_JOINING = frozenset({"$and", "$or", "$nor"})
+_FOREIGN = frozenset({"$expr", "$where", "$jsonSchema", "$text"})
+
+
+def is_operators(asked: Any) -> bool:
+    return isinstance(asked, Mapping) and bool(asked) and all(one.startswith("$") for one in asked)
+
+
+def read_conditions(document: Any, id: str, dialect: Callable[[Any], Dialect]) -> Readings:
+    """Every condition of a document: one by itself, one with an id, or a list of such.
+
+    An object with `condition` has perhaps an `id` and `savedGroups`.
+    """
+    try:
+        found = decoded(document)
+    except InvalidCriterion as error:
+        yield error
+        return
+    rules = enumerate(found) if isinstance(found, list) else [(None, found)]
+    yield from each(_rule(number, one, id, dialect) for number, one in rules)
+
+
+def _rule(
+    number: int | None, rule: Any, id: str, dialect: Callable[[Any], Dialect]
+) -> tuple[str, str, Callable[[], Criterion]]:
+    place = "" if number is None else f"[{number}]"
+    name = id if number is None else f"{id}:{number + 1}"
+    if isinstance(rule, Mapping) and isinstance(rule.get("condition"), Mapping | str):
+        name = str(rule.get("id", name))
+    return place, name, partial(_criterion, name, rule, dialect)
+
+
+def _criterion(name: str, rule: Any, dialect: Callable[[Any], Dialect]) -> Criterion:
+    if isinstance(rule, Mapping) and isinstance(rule.get("condition"), Mapping | str):
+        with at("condition"):
+            condition = decoded(rule["condition"])
+            return Criterion(name, dialect(rule.get("savedGroups")).condition(condition))
+    return Criterion(name, dialect(None).condition(rule))
+
+
+# Operators that dialects share
+
+
+def not_(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
+    return denial(dialect.value(operand, attribute))
+
+
+def equal(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
+    return dialect.equals(operand, attribute)
+
+
+def unequal(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
+    return denial(dialect.equals(operand, attribute))
+
+
+def element_match(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
+    return is_(attribute, AnyElement(dialect.element(operand)))
+
+
+RANGES: Mapping[str, Callable[[Any], Range]] = {
+    "$gt": lambda bound: Range(lower=bound),
+    "$gte": lambda bound: Range(lower=bound, lower_closed=True),
+    "$lt": lambda bound: Range(upper=bound),
+    "$lte": lambda bound: Range(upper=bound, upper_closed=True),
+}
+
+
+def boxed(attribute: Attribute) -> Call:
+    """The value as one, though it be a list: equality is then that of the whole list."""
+    return call("boxed", attribute)
+
+
+def pattern(operand: Any, flags: str = "") -> str:
+    text = a_text(operand, "a regular expression")
+    return f"(?{flags}:{text})" if flags else text

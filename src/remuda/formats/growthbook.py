@@ -1,0 +1,232 @@
+"""GrowthBook's targeting conditions.
+
+A document is a condition, or an object with `condition`, `id` and `savedGroups`; or a list of such.
+Null is missing, and missing counts as 0 or "" in comparisons; comparisons read numbers in texts;
+an operator that there is not, or a pattern that is none, is never true.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from remuda.formats.conditions import (
+    RANGES,
+    Dialect,
+    boxed,
+    element_match,
+    equal,
+    not_,
+    pattern,
+    read_conditions,
+    unequal,
+)
+from remuda.formats.reading import (
+    ALWAYS,
+    NEVER,
+    Readings,
+    all_of,
+    call,
+    conjunction,
+    denial,
+    disjunction,
+    is_,
+)
+from remuda.language.criterion import Criterion
+from remuda.model.attributes import Attribute
+from remuda.model.conditions import AnyElement, Exists, In, Missing, Prefix, Regex
+from remuda.model.expressions import Expression
+from remuda.model.functions.foreign import growthbook_version
+
+_HOLDS = {"$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt, "$lte": operator.le}
+
+
+def read(document: Any, *, id: str = "condition") -> list[Criterion]:
+    """The criteria of a condition, which gets the id, or of a list of conditions."""
+    return all_of(read_each(document, id))
+
+
+def read_each(document: Any, id: str) -> Readings:
+    """Every condition as a criterion, or as the error that says what is wrong with it."""
+    return read_conditions(document, id, _with_groups)
+
+
+def _with_groups(groups: Any) -> Dialect:
+    return replace(_DIALECT, groups=groups if isinstance(groups, Mapping) else {})
+
+
+def _attribute(path: str) -> Attribute:
+    return Attribute(tuple(path.split(".")), empty=True)
+
+
+def _equals(value: Any, attribute: Attribute) -> Expression:
+    if value is None:
+        return is_(attribute, Missing())
+    return is_(boxed(attribute), In((value,)))
+
+
+def _in(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
+    return _member(operand, attribute) if isinstance(operand, list) else NEVER
+
+
+def _not_in(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
+    return denial(_member(operand, attribute)) if isinstance(operand, list) else NEVER
+
+
+def _member(values: list[Any], attribute: Attribute) -> Expression:
+    """The value is one of these, or an element of it is."""
+    named = tuple(one for one in values if one is not None)
+    found: list[Expression] = [is_(attribute, In(named))]
+    if len(named) < len(values):
+        found.append(is_(attribute, Missing()))
+    return disjunction(found)
+
+
+def _in_ignoring_case(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
+    if not isinstance(operand, list):
+        return NEVER
+    texts = tuple(one.lower() for one in operand if isinstance(one, str))
+    others = [one for one in operand if not isinstance(one, str)]
+    return disjunction([is_(call("lower", attribute), In(texts)), _member(others, attribute)])
+
+
+def _not_in_ignoring_case(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
+    if not isinstance(operand, list):
+        return NEVER
+    return denial(_in_ignoring_case(dialect, operand, attribute))
+
+
+def _all(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
+    if not isinstance(operand, list):
+        return NEVER
+    asked = [is_(attribute, AnyElement(dialect.value(one, _ELEMENT))) for one in operand]
+    return conjunction([is_(call("json_type", attribute), In(("array",))), *asked])
+
+
+def _all_ignoring_case(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
+    if not isinstance(operand, list):
+        return NEVER
+    asked = [_in_ignoring_case(dialect, [one], attribute) for one in operand]
+    return conjunction([is_(call("json_type", attribute), In(("array",))), *asked])
+
+
+def _in_group(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
+    return _member(dialect.groups.get(str(operand)) or [], attribute)
+
+
+def _not_in_group(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
+    return denial(_in_group(dialect, operand, attribute))
+
+
+def _regex(flags: str, denied: bool) -> Callable[[Dialect, Any, Attribute], Expression]:
+    def make(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
+        try:
+            re.compile(operand)
+        except (re.error, TypeError):
+            return NEVER
+        found = is_(boxed(attribute), Regex(pattern(operand, flags), find=True))
+        text = is_(boxed(attribute), Prefix(""))
+        return conjunction([text, denial(found)]) if denied else found
+
+    return make
+
+
+def _compared(name: str) -> Callable[[Dialect, Any, Attribute], Expression]:
+    holds, within = _HOLDS[name], RANGES[name]
+
+    def make(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
+        if isinstance(operand, str):
+            parts: list[Expression] = [is_(boxed(attribute), within(operand))]
+            number = _number(operand)
+            if number is not None:
+                parts.append(is_(boxed(attribute), within(number)))
+            missing = holds("", operand)
+        elif isinstance(operand, int | float):
+            parts = [is_(call("growthbook_number", attribute), within(operand + 0))]
+            missing = holds(0, operand)
+        else:
+            return NEVER
+        return disjunction([*parts, *([is_(attribute, Missing())] if missing else [])])
+
+    return make
+
+
+def _number(text: str) -> Decimal | None:
+    try:
+        return Decimal(text.strip())
+    except InvalidOperation:
+        return None
+
+
+def _version(name: str) -> Callable[[Dialect, Any, Attribute], Expression]:
+    def make(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
+        term, base = call("growthbook_version", attribute), growthbook_version(operand)
+        if name in ("$eq", "$ne"):
+            equal = is_(term, In((base,)))
+            return equal if name == "$eq" else denial(equal)
+        return is_(term, RANGES[name](base))
+
+    return make
+
+
+def _exists(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
+    return is_(attribute, Exists() if operand else Missing())
+
+
+def _type(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
+    if operand == "null":
+        return is_(attribute, Missing())
+    return is_(call("json_type", attribute), In((operand,)))
+
+
+def _size(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
+    size = call("array_size", attribute)
+    if not isinstance(operand, Mapping):
+        return is_(size, In((operand,)))
+    parts: list[Expression] = [is_(size, Exists())]
+    for name, bound in operand.items():
+        if name in ("$eq", "$ne"):
+            found = is_(size, In((bound,)))
+            parts.append(found if name == "$eq" else denial(found))
+        elif name in RANGES and isinstance(bound, int | float):
+            parts.append(is_(size, RANGES[name](bound)))
+        else:
+            return NEVER
+    return conjunction(parts)
+
+
+_ELEMENT = Attribute((), empty=True)
+_DIALECT = Dialect(
+    _attribute,
+    _equals,
+    {
+        "$eq": equal,
+        "$ne": unequal,
+        "$in": _in,
+        "$nin": _not_in,
+        "$ini": _in_ignoring_case,
+        "$nini": _not_in_ignoring_case,
+        "$all": _all,
+        "$alli": _all_ignoring_case,
+        "$inGroup": _in_group,
+        "$notInGroup": _not_in_group,
+        "$not": not_,
+        "$elemMatch": element_match,
+        "$exists": _exists,
+        "$type": _type,
+        "$size": _size,
+        "$regex": _regex("", denied=False),
+        "$regexi": _regex("i", denied=False),
+        "$notRegex": _regex("", denied=True),
+        "$notRegexi": _regex("i", denied=True),
+        **{name: _compared(name) for name in _HOLDS},
+        **{f"$v{name[1:]}": _version(name) for name in (*_HOLDS, "$eq", "$ne")},
+    },
+    unknown=lambda _: NEVER,
+    or_of_none=ALWAYS,
+    groups={},
+)

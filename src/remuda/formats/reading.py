@@ -1,0 +1,193 @@
+"""What all formats share: their contract, documents, and the places of errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from remuda.errors import InvalidCriterion, RemudaError
+from remuda.language.criterion import Criterion
+from remuda.model.attributes import Attribute
+from remuda.model.conditions import AnyElement, Condition, In, NullValue
+from remuda.model.expressions import And, Expression, Or, Predicate
+from remuda.model.terms import Call, Literal, Term
+
+Readings = Iterator[Criterion | InvalidCriterion]
+
+ALWAYS, NEVER = And(), Or()
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A format by its module, the names of its files, and what in them is one document."""
+
+    module: str
+    suffixes: tuple[str, ...]
+    lines: bool = False  # a file is one document of lines, no JSON
+
+    def files_in(self, home: Path) -> list[str]:
+        """The files of rules in a folder and in those beneath it."""
+        suffixes = {*self.suffixes, *(f"{one}.gz" for one in self.suffixes)}
+        found = (one for one in home.rglob("*") if one.name.endswith(tuple(suffixes)))
+        return sorted(str(one) for one in found if one.is_file())
+
+    def name_of(self, file: str) -> str:
+        """The id of a rule that has none of its own."""
+        name = file.rpartition("/")[2].removesuffix(".gz")
+        return next((name.removesuffix(one) for one in self.suffixes if name.endswith(one)), name)
+
+    def read_file(self, data: bytes, name: str) -> Readings:
+        """Every rule of a file, as a criterion or as an error; what has no id of its own is `name`.
+
+        A file of JSON is one document, or one a line.
+        """
+        try:
+            documents = [data.decode()] if self.lines else json_documents(data)
+        except (InvalidCriterion, UnicodeError) as error:
+            yield (
+                error
+                if isinstance(error, InvalidCriterion)
+                else InvalidCriterion(f"the text is not UTF-8: {error}")
+            )
+            return
+        read_each = import_module(self.module).read_each
+        for number, document in enumerate(documents, start=1):
+            yield from read_each(document, name if len(documents) == 1 else f"{name}:{number}")
+
+
+def format_named(name: str) -> Format:
+    """The format of that name; RemudaError names those there are."""
+    from remuda.formats import FORMATS
+
+    if name not in FORMATS:
+        raise RemudaError(f"there is no format {name!r}; there are {', '.join(sorted(FORMATS))}")
+    return FORMATS[name]
+
+
+def all_of(readings: Readings) -> list[Criterion]:
+    """The criteria; where there is an error among them, that is raised."""
+    criteria = []
+    for one in readings:
+        if isinstance(one, InvalidCriterion):
+            raise one
+        criteria.append(one)
+    return criteria
+
+
+def each(rules: Iterable[tuple[str, str, Callable[[], Criterion]]]) -> Readings:
+    """Every rule as it is made, or the error with its id and the place of the rule."""
+    for place, name, make in rules:
+        try:
+            yield make()
+        except InvalidCriterion as error:
+            yield error.inside(place, name or None)
+
+
+@contextmanager
+def at(place: str | int) -> Iterator[None]:
+    """Errors within are at this name of an object, or at this number of a list."""
+    try:
+        yield
+    except InvalidCriterion as error:
+        raise error.inside(f"[{place}]" if isinstance(place, int) else place) from None
+
+
+def decoded(document: Any) -> Any:
+    """The document, of JSON where it is text."""
+    if not isinstance(document, str | bytes):
+        return document
+    try:
+        return msgspec.json.decode(document)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise InvalidCriterion(f"the text is not JSON: {error}") from None
+
+
+def json_documents(data: bytes) -> list[Any]:
+    """One document, or one a line."""
+    try:
+        return [decoded(data)]
+    except InvalidCriterion:
+        lines = [line for line in data.splitlines() if line.strip()]
+        if len(lines) < 2 or not all(line.lstrip().startswith((b"{", b"[")) for line in lines):
+            raise
+        return lines
+
+
+def an_object(value: Any, what: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise InvalidCriterion(f"{what} is an object, not {shown(value)}")
+    return value
+
+
+def a_list(value: Any, what: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise InvalidCriterion(f"{what} is a list, not {shown(value)}")
+    return value
+
+
+def a_text(value: Any, what: str) -> str:
+    if not isinstance(value, str):
+        raise InvalidCriterion(f"{what} is a string, not {shown(value)}")
+    return value
+
+
+def shown(value: Any) -> str:
+    """A value as an error names it, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}…"
+
+
+def call(name: str, *arguments: Any) -> Call:
+    """A function of terms and plain values."""
+    terms = (one if isinstance(one, Term) else Literal(one) for one in arguments)
+    return Call(name, tuple(terms))
+
+
+def is_(term: Term, condition: Condition) -> Predicate:
+    return Predicate(term, condition)
+
+
+def is_true(term: Term) -> Predicate:
+    return Predicate(term, In((True,)))
+
+
+def has_null(attribute: Attribute) -> Expression:
+    """The value is null, or an element of it is."""
+    null = NullValue()
+    element = is_(attribute, AnyElement(is_(Attribute(()), null)))
+    return Or(is_(attribute, null), element)
+
+
+def conjunction(parts: Iterable[Expression]) -> Expression:
+    """All of them, without what is always true and without nesting; NEVER where one never is."""
+    return _joined(And, parts, ALWAYS, NEVER)
+
+
+def disjunction(parts: Iterable[Expression]) -> Expression:
+    """Any of them, without what is never true and without nesting; ALWAYS where one always is."""
+    return _joined(Or, parts, NEVER, ALWAYS)
+
+
+def denial(part: Expression) -> Expression:
+    """The weak negation."""
+    if part in (ALWAYS, NEVER):
+        return NEVER if part == ALWAYS else ALWAYS
+    return ~part
+
+
+def _joined(
+    junction: type[And | Or], parts: Iterable[Expression], neutral: Expression, decisive: Expression
+) -> Expression:
+    flat: list[Expression] = []
+    for part in parts:
+        flat += part.parts if isinstance(part, junction) else (part,)
+    if decisive in flat:
+        return decisive
+    kept = [part for part in flat if part != neutral]
+    return kept[0] if len(kept) == 1 else junction(*kept)

@@ -1,0 +1,61 @@
+"""Levels: clauses in the order of what they can score, cut into at most 256.
+
+The cuts are the closer the better the clauses are: of a million, the first ones have a level each,
+the last one has some fifty thousand. An event that has its n best finds the last level of which a
+clause may still be one, and compares eight bits with it from then on.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remuda.arrays import Floats, Ints, Longs, frozen
+from remuda.matchers.contract import Merits
+
+_MOST = 256
+_BITS = 64
+
+
+class Levels(NamedTuple):
+    """The best score and rank of each level; of each 64 clauses without a key, their level."""
+
+    scores: Floats
+    ranks: Ints
+    of_denials: NDArray[np.uint8]
+
+
+class Standing(NamedTuple):
+    """The place and the level of each clause, and which clause is at each place."""
+
+    places: Longs
+    levels: NDArray[np.uint8]
+    clauses: Ints
+
+    def denied(self, clauses: Ints) -> Ints:
+        """The clauses, best first."""
+        return clauses[np.argsort(self.places[clauses])]
+
+
+def standing_of(n_clauses: int, merits: Merits | None) -> tuple[Standing, Levels]:
+    """Where each clause stands; all alike, in the order of their numbers, without merits."""
+    if merits is None or n_clauses == 0:
+        places = np.arange(n_clauses)
+        standing = Standing(places, np.zeros(n_clauses, np.uint8), places.astype(np.int32))
+        best = np.array([np.inf]), np.array([-1], np.int32)
+        return standing, Levels(*frozen(best), np.zeros(0, np.uint8))
+    order = np.lexsort((merits.ranks, -merits.scores)).astype(np.int32)
+    cuts = np.unique(np.geomspace(1, n_clauses, _MOST).astype(np.int64)) - 1
+    places = np.empty(n_clauses, np.int64)
+    places[order] = np.arange(n_clauses)
+    levels = (np.searchsorted(cuts, places, side="right") - 1).astype(np.uint8)
+    first = order[cuts]
+    best = merits.scores[first], merits.ranks[first]
+    return Standing(places, levels, order), Levels(*frozen(best), np.zeros(0, np.uint8))
+
+
+def with_denials(levels: Levels, standing: Standing, denied: Ints) -> Levels:
+    """The same with those of the clauses without a key, which are sorted."""
+    return levels._replace(of_denials=frozen(standing.levels[denied[::_BITS]]))

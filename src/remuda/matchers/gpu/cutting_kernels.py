@@ -1,0 +1,110 @@
+"""What the device runs to cut columns into spaces; cutting.py has the words."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numba
+import numba.cuda
+import numpy as np
+
+from remuda.matchers.gpu.cutting import CODE, Step
+from remuda.matchers.gpu.lanes import VIEWS
+
+Array: TypeAlias = Any  # on the device
+Number: TypeAlias = Any  # of NumPy's types
+
+cuda: Any = numba.cuda
+
+_FIELDS = len(Step._fields)
+_WHOLE, _SHORT = VIEWS.index("i8"), VIEWS.index("i4")
+_SINGLE, _DOUBLE = VIEWS.index("f4"), VIEWS.index("f8")
+_I1, _I2, _U1, _U2 = map(VIEWS.index, ("i1", "i2", "u1", "u2"))
+
+
+def _device(function: Any) -> Any:
+    return cuda.jit(device=True)(function)
+
+
+@_device
+def _integer(view: Number, i: Number, data: Any) -> Any:
+    """The integer at a place of a view."""
+    if view == _I1:
+        return np.int64(data[0][i])
+    if view == _I2:
+        return np.int64(data[1][i])
+    if view == _SHORT:
+        return np.int64(data[2][i])
+    if view == _WHOLE:
+        return np.int64(data[3][i])
+    if view == _U1:
+        return np.int64(data[4][i])
+    if view == _U2:
+        return np.int64(data[5][i])
+    return np.int64(data[6][i])
+
+
+@_device
+def _reached(value: Number, begin: Number, end: Number, thresholds: Array) -> Any:
+    """How many of the ascending thresholds the value reaches."""
+    low, high = begin, end
+    while low < high:
+        middle = (low + high) >> 1
+        if thresholds[middle] <= value:
+            low = middle + 1
+        else:
+            high = middle
+    return low - begin
+
+
+@_device
+def _space(row: Number, step: Number, plan: Array, data: Any) -> Any:
+    """The space of a row's number."""
+    view, i = plan[step], plan[step + 1] + row
+    first, begin, end = plan[step + 4], plan[step + 5], plan[step + 6]
+    if view < _SINGLE:
+        return first + _reached(_integer(view, i, data), begin, end, data[3])
+    value = np.float64(data[7][i]) if view == _SINGLE else data[8][i]
+    if value != value:  # noqa: PLR0124 - NaN
+        return plan[step + 7]
+    return first + _reached(value, begin, end, data[8])
+
+
+@_device
+def _put(space: Number, begin: Number, n: Number, spaces: Array) -> None:
+    """Add a space to a row's, which ascend."""
+    at = begin + n
+    while at > begin and spaces[at - 1] > space:
+        spaces[at] = spaces[at - 1]
+        at -= 1
+    spaces[at] = space
+
+
+def _cut_rows(
+    n_rows: Number, plan: Array, data: Any, counts: Array, starts: Array, spaces: Array,
+    writes: Any,
+) -> None:  # fmt: skip
+    """Count the spaces of each row; or write them, once it is known where they start."""
+    row = cuda.grid(1)
+    while row < n_rows:
+        n, begin = 0, starts[row] if writes else 0
+        for step in range(0, len(plan), _FIELDS):
+            if plan[step] == CODE:
+                code = plan[step + 5] + data[2][plan[step + 1] + row]
+                for i in range(data[3][code], data[3][code + 1]):
+                    if writes:
+                        _put(data[2][plan[step + 6] + i], begin, n, spaces)
+                    n += 1
+                continue
+            at = plan[step + 3] + row
+            if plan[step + 2] >= 0 and (data[4][plan[step + 2] + (at >> 3)] >> (at & 7)) & 1 == 0:
+                continue
+            if writes:
+                _put(_space(row, step, plan, data), begin, n, spaces)
+            n += 1
+        if not writes:
+            counts[row] = n
+        row += cuda.gridsize(1)
+
+
+cut_rows: Any = cuda.jit(_cut_rows)

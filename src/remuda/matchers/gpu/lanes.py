@@ -1,0 +1,279 @@
+"""Lanes to the device: a stream each, with buffers that are lent to one call at a time.
+
+Events go up from pinned memory and answers come back to it. A batch goes in chunks over two lanes,
+so that copies of one overlap the kernels of the other.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from queue import Empty, LifoQueue
+from typing import Any, TypeVar
+
+import numpy as np
+
+from remuda.arrays import Ints, Longs
+from remuda.encoding.table import EventBatch
+from remuda.matchers.gpu.device import api, kernels
+from remuda.matchers.gpu.layout import U32, Arranged
+
+T = TypeVar("T")
+
+MOST_EVENTS = 1 << 16  # of a chunk
+MOST_SPACES = 1 << 21
+MOST_ROWS = 1 << 24  # that a lane holds, unless one event alone may have more
+_FEWEST_ROWS = 1 << 20
+_BLOCKS = 2  # of the simulator, which runs one after the other
+_LANES = 4
+_PER_CALL = 2
+_PLAIN_THREADS = 128  # of a block of a kernel whose threads have nothing in common
+
+# the kinds of numbers as which bytes on the device are seen
+VIEWS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "f4", "f8")
+
+_launching = threading.Lock()  # the simulator runs one kernel at a time
+
+
+class Lane:
+    """A stream and its buffers; they grow with what is asked of them."""
+
+    def __init__(self) -> None:
+        self.cuda = api()
+        self.stream = self.cuda.stream()
+        self._host: dict[str, Any] = {}
+        self._device: dict[str, Any] = {}
+        self._nothing = {
+            kind: self.cuda.to_device(np.zeros(1, kind)) for kind in ("u4", "i4", "i8")
+        }
+
+    def submit(self, index: Arranged, events: EventBatch, mode: int, weights: Any = None) -> None:
+        """Send the events up and start the kernel; what was counted is under way when it ends."""
+        here, n = kernels(), len(events)
+        starts, on_host = self._buffers("starts", "u4", n + 1)
+        np.subtract(events.starts, events.starts[0], out=on_host, casting="unsafe")
+        starts.copy_to_device(on_host, stream=self.stream)
+        spaces, on_host = self._buffers("spaces", "u4", max(len(events.spaces), 1))
+        on_host[: len(events.spaces)] = events.spaces
+        spaces.copy_to_device(on_host, stream=self.stream)
+        counts, _ = self._buffers("counts", "i8", n)
+        nothing = self._nothing
+        rows, extents, totals, reach = nothing["u4"], nothing["u4"], nothing["u4"], nothing["i4"]
+        if mode == here.KEEP:
+            totals, on_host = self._buffers("totals", "u4", 2)
+            on_host[:] = 0
+            totals.copy_to_device(on_host, stream=self.stream)
+            rows = self._device_buffer("rows", "u4", self.room(index))
+            extents = self._device_buffer("extents", "u4", 4 * (n + len(rows) // here.HELD + 1))
+        if mode == here.REACH:
+            reach = self._device_buffer("reach", "i4", len(index.keys))
+        output = here.Output(
+            counts, rows, extents, totals, reach, nothing["i4"] if weights is None else weights
+        )
+        n_dims = len(index.bit_of_dim)
+        shared = 4 * n_dims if n_dims <= here.MOST_DIMS else 4
+        blocks = min(n, _BLOCKS) if here.SIMULATED else n
+        with _launching:
+            here.answering[mode][blocks, here.THREADS, self.stream, shared](
+                index, here.Events(starts, spaces), np.uint32(n), np.uint32(n_dims), output
+            )
+        if mode != here.REACH:
+            self._fetch("counts", "i8", n)
+
+    def counts(self, n: int) -> Longs:
+        """What the kernel counted for each event."""
+        self.stream.synchronize()
+        found: Longs = self._host["counts"][:n].copy()
+        return found
+
+    def gather(self, starts: Longs, into: U32) -> None:
+        """The rows that were kept, in the order of events."""
+        here, total = kernels(), int(starts[-1])
+        on_device, on_host = self._buffers("ordered_starts", "u4", len(starts))
+        on_host[:] = starts
+        on_device.copy_to_device(on_host, stream=self.stream)
+        ordered = self._device_buffer("ordered", "u4", total)
+        self._fetch("totals", "u4", 2)
+        self.stream.synchronize()
+        n_extents = int(self._host["totals"][1])
+        if n_extents:
+            blocks = min(n_extents, _BLOCKS if here.SIMULATED else MOST_EVENTS)
+            with _launching:
+                here.gather[blocks, here.THREADS, self.stream](
+                    self._device["extents"], self._device["rows"], on_device,
+                    np.uint32(n_extents), ordered,
+                )  # fmt: skip
+        self._fetch("ordered", "u4", total)
+        self.stream.synchronize()
+        into[:] = self._host_buffer("ordered", "u4", total)
+
+    def clear_reach(self, n: int) -> None:
+        """Begin to add up."""
+        reach, on_host = self._buffers("reach", "i4", n)
+        on_host[:] = 0
+        reach.copy_to_device(on_host, stream=self.stream)
+
+    def reach(self, n: int) -> Ints:
+        """What was added up."""
+        self._fetch("reach", "i4", n)
+        self.stream.synchronize()
+        found: Ints = self._host["reach"][:n]
+        return found
+
+    def upload(self, name: str, array: Any) -> Any:
+        """An array on the device."""
+        on_device, on_host = self._buffers(name, array.dtype.str[1:], len(array))
+        on_host[:] = array
+        on_device.copy_to_device(on_host, stream=self.stream)
+        return on_device
+
+    def upload_all(self, name: str, n_bytes: int, arrays: Sequence[tuple[int, Any]]) -> Any:
+        """Arrays at their bytes of one buffer on the device, seen as each kind of number."""
+        on_device, on_host = self._buffers(name, "u1", n_bytes)
+        for at, array in arrays:
+            on_host[at : at + array.nbytes] = array.view(np.uint8)
+        on_device.copy_to_device(on_host, stream=self.stream)
+        return tuple(on_device.view(np.dtype(kind)) for kind in VIEWS)
+
+    def download(self, name: str, kind: str, n: int) -> Any:
+        """The first items of a buffer of the device."""
+        self._fetch(name, kind, n)
+        self.stream.synchronize()
+        return self._host_buffer(name, kind, n).copy()
+
+    def device(self, name: str, kind: str, n: int) -> Any:
+        """A buffer of the device, of at least so many items."""
+        return self._device_buffer(name, kind, n)
+
+    def run(self, kernel: Any, n: int, arguments: tuple[Any, ...]) -> None:
+        """Start a kernel with a thread for each of n items."""
+        here = kernels()
+        blocks = _BLOCKS if here.SIMULATED else -(-n // _PLAIN_THREADS)
+        threads = here.THREADS if here.SIMULATED else _PLAIN_THREADS
+        with _launching:
+            kernel[blocks, threads, self.stream](n, *arguments)
+
+    def room(self, index: Arranged, wanted: int = 0) -> int:
+        """How many rows the lane can hold; more, within the bound, where more are wanted."""
+        most = max(MOST_ROWS, len(index.keys))
+        held = len(self._device.get("rows", ()))
+        return min(max(held, wanted, min(_FEWEST_ROWS, most)), max(most, held))
+
+    def grow(self, index: Arranged, wanted: int) -> int:
+        """Make room for more rows, as far as the bound goes; how many there may be."""
+        return len(self._device_buffer("rows", "u4", self.room(index, wanted)))
+
+    def _buffers(self, name: str, kind: str, n: int) -> tuple[Any, Any]:
+        """So many items on the device and on the host."""
+        return self._device_buffer(name, kind, n)[:n], self._host_buffer(name, kind, n)
+
+    def _device_buffer(self, name: str, kind: str, n: int) -> Any:
+        """A buffer of at least so many items."""
+        held = self._device.get(name)
+        if held is None or len(held) < n:
+            self._device.pop(name, None)
+            held = self.cuda.device_array(max(_rounded(n), 1), np.dtype(kind))
+            self._device[name] = held
+        return held
+
+    def _host_buffer(self, name: str, kind: str, n: int) -> Any:
+        held = self._host.get(name)
+        if held is None or len(held) < n:
+            held = self.cuda.pinned_array(max(_rounded(n), 1), np.dtype(kind))
+            self._host[name] = held
+        return held[:n]
+
+    def _fetch(self, name: str, kind: str, n: int) -> None:
+        """Copy so many items to the host, some time."""
+        if n:
+            on_host = self._host_buffer(name, kind, n)
+            self._device[name][:n].copy_to_host(on_host, stream=self.stream)
+
+
+def _rounded(n: int) -> int:
+    """A little more than was asked for: buffers grow seldom."""
+    return n if n < 1024 else n + n // 4
+
+
+class Lanes:
+    """The lanes of this process; each is made when it is first needed."""
+
+    def __init__(self) -> None:
+        self._free: LifoQueue[Lane] = LifoQueue()
+        self._making = threading.Lock()
+        self._n_made = 0
+
+    def take(self, *, wait: bool) -> Lane | None:
+        """A lane; None where all are lent and nobody shall wait."""
+        with suppress(Empty):
+            return self._free.get_nowait()
+        with self._making:
+            if self._n_made < _LANES:
+                lane = Lane()
+                self._n_made += 1
+                return lane
+        return self._free.get() if wait else None
+
+    def give_back(self, lane: Lane) -> None:
+        self._free.put(lane)
+
+
+_lanes = Lanes()
+
+
+@contextmanager
+def borrowed() -> Iterator[Lane]:
+    """A lane for a while."""
+    lanes = _lanes
+    lane = lanes.take(wait=True)
+    assert lane is not None
+    try:
+        yield lane
+    finally:
+        lane.stream.synchronize()
+        lanes.give_back(lane)
+
+
+def each(
+    events: EventBatch,
+    most: int,
+    submit: Callable[[Lane, EventBatch], None],
+    collect: Callable[[Lane, EventBatch], T],
+) -> list[T]:
+    """What is collected for each chunk of at most so many events, over two lanes if there are."""
+    lanes, busy, results = _lanes, deque[tuple[Lane, EventBatch]](), []
+    idle = list[Lane]()
+    n_lanes = 0
+    try:
+        for chunk in _chunks(events, most):
+            if not idle and n_lanes < _PER_CALL and (more := lanes.take(wait=n_lanes == 0)):
+                idle.append(more)
+                n_lanes += 1
+            if not idle:
+                results.append(collect(*busy[0]))
+                idle.append(busy.popleft()[0])
+            busy.append((idle.pop(), chunk))
+            submit(*busy[-1])
+        while busy:
+            results.append(collect(*busy[0]))
+            idle.append(busy.popleft()[0])
+    finally:
+        for lane, _ in busy:  # an error, or Ctrl-C
+            lane.stream.synchronize()
+            idle.append(lane)
+        for lane in idle:
+            lanes.give_back(lane)
+    return results
+
+
+def _chunks(events: EventBatch, most: int) -> Iterator[EventBatch]:
+    """The events in order, so many at a time as a lane takes."""
+    first, n = 0, len(events)
+    while first < n:
+        full = events.starts[first] + MOST_SPACES
+        beyond = int(np.searchsorted(events.starts, full, side="right")) - 1
+        last = min(n, first + most, max(beyond, first + 1))
+        yield events.some(first, last)
+        first = last

@@ -1,0 +1,177 @@
+"""The matcher itself: what is built, where it lies, how calls are served."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from remuda.arrays import Ints, Longs, starts_of
+from remuda.encoding.columns import Columns
+from remuda.encoding.table import ClauseTable, EventBatch
+from remuda.matchers.contract import Description, Features, Hits
+from remuda.matchers.gpu import lanes
+from remuda.matchers.gpu.cutting import cut
+from remuda.matchers.gpu.device import Home, kernels
+from remuda.matchers.gpu.lanes import Lane
+from remuda.matchers.gpu.layout import U32, Arranged, arrange
+
+_SPARE = 0.8  # of a lane's room that events are expected to fill
+
+
+class _Rows:
+    """Rows of one chunk after the other.
+
+    They are written once: to write memory for the first time takes longer than all else does.
+    """
+
+    def __init__(self, n_events: int) -> None:
+        self.rows = np.empty(0, np.uint32)
+        self.n = 0
+        self._n_events, self._n_done = n_events, 0
+
+    def room(self, n: int, n_events: int) -> U32:
+        """Where the rows of the next events go; what they leave room for is a guess."""
+        self._n_done += n_events
+        first, self.n = self.n, self.n + n
+        if self.n > len(self.rows):
+            likely = int(1.02 * self.n * self._n_events / self._n_done)
+            held, self.rows = self.rows, np.empty(max(self.n, likely), np.uint32)
+            self.rows[:first] = held[:first]
+        return self.rows[first : self.n]
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """Clauses on a CUDA device; thread-safe, never changed.
+
+    It is built without one, and uploaded when it is first asked.
+    """
+
+    features: ClassVar[Features] = Features(
+        layout=1,
+        takes_sample=True,
+        counts=True,
+        describes=True,
+        warms=True,
+        encodes=True,
+        at_once=1 << 16,
+        callers=3,
+    )
+
+    arranged: Arranged
+    sampled: bool
+    _home: Home = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_home", Home(self.arranged))
+
+    @classmethod
+    def build(cls, table: ClauseTable, *, sample: EventBatch | None = None) -> Self:
+        """Arrange the table; a sample of events to come makes for better keys."""
+        return cls(arrange(table, sample), sample is not None)
+
+    def warm(self) -> None:
+        """Compile the kernels and bring the clauses to the device."""
+        nothing = EventBatch(np.zeros(2, np.int64), np.zeros(0, np.int32))
+        self.match(nothing)
+        self.count(nothing)
+        self.reach(nothing)
+
+    def match(self, events: EventBatch) -> Hits:
+        """The clauses that each event satisfies."""
+        index = self._home.placed()
+        most = self._home.most_events(_SPARE * lanes.MOST_ROWS, lanes.MOST_EVENTS)
+        submit, rows = partial(_submit, index, kernels().KEEP), _Rows(len(events))
+        collected = lanes.each(events, most, submit, partial(self._collect, index, rows))
+        starts = starts_of(np.concatenate([np.zeros(0, np.int64), *collected]))
+        return Hits(starts, rows.rows[: rows.n].view(np.int32), rows.n)
+
+    def _collect(self, index: Arranged, rows: _Rows, lane: Lane, chunk: EventBatch) -> Longs:
+        """How many rows each event has; asked again in parts where there was no room for them."""
+        counts = lane.counts(len(chunk))
+        starts = starts_of(counts)
+        n = int(starts[-1])
+        self._home.learn(len(chunk), n)
+        if n <= lane.room(index):
+            lane.gather(starts, rows.room(n, len(chunk)))
+            return counts
+        for part in _split(chunk, starts, lane.grow(index, n)):
+            _submit(index, kernels().KEEP, lane, part)
+            self._collect(index, rows, lane, part)
+        return counts
+
+    def count(self, events: EventBatch, weights: Ints | None = None) -> Longs:
+        """How many clauses each event satisfies, or the sum of what each of them weighs."""
+        index, mode = self._home.placed(), kernels().COUNT
+
+        def submit(lane: Lane, chunk: EventBatch) -> None:
+            weighing = None if weights is None else lane.upload("weights", weights)
+            lane.submit(index, chunk, mode, weighing)
+
+        def collect(lane: Lane, chunk: EventBatch) -> Longs:
+            return lane.counts(len(chunk))
+
+        counts = lanes.each(events, lanes.MOST_EVENTS, submit, collect)
+        return np.concatenate([np.zeros(0, np.int64), *counts])
+
+    def reach(self, events: EventBatch) -> Longs:
+        """How many of the events satisfy each clause."""
+        index, mode, n = self._home.placed(), kernels().REACH, len(self.arranged.keys)
+        total = np.zeros(n, np.int64)
+
+        def submit(lane: Lane, chunk: EventBatch) -> None:
+            lane.clear_reach(n)
+            lane.submit(index, chunk, mode)
+
+        def collect(lane: Lane, _: EventBatch) -> None:
+            np.add(total, lane.reach(n), out=total)
+
+        lanes.each(events, lanes.MOST_EVENTS, submit, collect)
+        return total
+
+    def encode(self, columns: Columns) -> EventBatch:
+        """The rows as events."""
+        return cut(columns)
+
+    def stats(self) -> Description:
+        """What was chosen and why, and what it takes."""
+        arranged = self.arranged
+        n, n_entries = len(arranged.keys), len(arranged.clauses)
+        n_everywhere = int(arranged.first_entry[-1] - arranged.first_entry[-2])
+        return {
+            "layout": "columns",
+            "why": "an event reads the clusters of its spaces, on the device",
+            "keys": "a sample of events" if self.sampled else "the clauses' own frequencies",
+            "clauses": n,
+            "clauses_without_key": n_everywhere,
+            "entries_per_clause": (n_entries - n_everywhere) / max(n - n_everywhere, 1),
+            "entries": {"columns": n_entries},
+            "chunks": {"columns": int(np.count_nonzero(np.diff(arranged.first_entry)))},
+            "bytes": self.nbytes,
+        }
+
+    @property
+    def nbytes(self) -> int:
+        """What it takes on the host, and on the device once more."""
+        return self.arranged.nbytes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Gpu, (self.arranged, self.sampled)
+
+
+def _submit(index: Arranged, mode: int, lane: Lane, chunk: EventBatch) -> None:
+    lane.submit(index, chunk, mode)
+
+
+def _split(chunk: EventBatch, starts: Longs, room: int) -> list[EventBatch]:
+    """The chunk in parts whose rows fit, given where those of each event start."""
+    parts, first = [], 0
+    while first < len(chunk):
+        beyond = int(np.searchsorted(starts, starts[first] + room, side="right")) - 1
+        last = max(min(beyond, len(chunk)), first + 1)
+        parts.append(chunk.some(first, last))
+        first = last
+    return parts

@@ -1,0 +1,172 @@
+"""Grades: whether predicates, clauses and programs hold for none, some or all events of a region.
+
+A region is laid out like an event over wider dimensions: behind what stands for "missing" when
+nothing is listed come the spaces MISSING and ANY, then the present ones, so that space s of
+dimension d is s + 2 * d + 2. What is listed may be; ANY, listed alone, is all there is.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remuda.arrays import Bools, Ints, Ragged
+from remuda.encoding.programs import Programs
+from remuda.encoding.table import Predicates
+from remuda.jit import bare
+from remuda.matchers.kernels.truth import Event, accepts
+
+NONE, SOME, ALL = 0, 1, 2
+MISSING, ANY = 1, 2  # counted from a dimension's first space
+WIDER = 2  # spaces that a dimension has more
+_FEW = 4096  # spaces of which each is tried
+
+Grades = NDArray[np.int8]
+
+
+class Words(NamedTuple):
+    """What is known of predicates and dimensions for all regions."""
+
+    predicates: Predicates
+    anywhere: Grades  # of each predicate where its dimension is ANY
+    space_starts: Ints
+    inhabited: Bools  # of each space: whether a scalar is in it
+    base: Ints  # of each dimension: the one that it is a copy of
+    path: Ints  # of each dimension: the attribute that it looks at
+
+
+class Place(NamedTuple):
+    """One region that is laid out."""
+
+    event: Event
+    loose: Bools  # dimensions that list more than is possible
+    known: Bools  # dimensions of an event's own values, which may be lists
+    grades: Grades  # of predicates that were looked at; -1 of the others
+
+
+@bare
+def _has(space: int, predicate: int, dim: int, words: Words) -> bool:
+    """Whether the predicate accepts a space, counted from the first of its dimension."""
+    predicates = words.predicates
+    if space == 0:
+        return bool(predicates.on_missing[predicate])
+    begin, end = predicates.span_starts[predicate], predicates.span_starts[predicate + 1]
+    at = words.space_starts[dim] + space
+    return bool(accepts(at, begin, end, predicates.span_lo, predicates.span_hi))
+
+
+@bare
+def grade(predicate: int, words: Words, place: Place) -> int:
+    """Whether the predicate holds for NONE, SOME or ALL events of the region."""
+    if place.grades[predicate] >= 0:
+        return int(place.grades[predicate])
+    dim = words.predicates.dim[predicate]
+    first, last = place.event.first[dim], place.event.last[dim]
+    start = words.space_starts[dim] + WIDER * dim
+    if first == last:
+        found = ALL if words.predicates.on_missing[predicate] else NONE
+    elif place.event.spaces[first] - start == ANY:
+        found = words.anywhere[predicate]
+    else:
+        n = 0
+        for i in range(first, last):
+            space = place.event.spaces[i] - start
+            n += _has(0 if space == MISSING else space - WIDER, predicate, dim, words)
+        found = NONE if n == 0 else ALL if n == last - first else SOME
+        if found == SOME and place.known[dim]:  # a list: any element, or every one
+            found = NONE if words.predicates.every[predicate] else ALL
+    place.grades[predicate] = found
+    return found
+
+
+@bare
+def clause_grade(row: int, clauses: Ragged, words: Words, place: Place) -> int:
+    """NONE where no event satisfies the clause, ALL where one surely does, SOME for perhaps."""
+    sure = True
+    begin, end = clauses.starts[row], clauses.starts[row + 1]
+    for i in range(begin, end):
+        if grade(clauses.items[i], words, place) == NONE:
+            return NONE
+    for i in range(begin, end):
+        predicate = clauses.items[i]
+        if grade(predicate, words, place) == ALL:
+            continue
+        dim = words.predicates.dim[predicate]
+        if place.loose[dim]:
+            sure = False
+        for j in range(begin, i):
+            other = words.predicates.dim[clauses.items[j]]
+            if words.path[other] != words.path[dim] or grade(clauses.items[j], words, place) == ALL:
+                continue
+            if words.base[other] != words.base[dim]:
+                sure = False  # two looks at one value
+                continue
+            found = _together(begin, i + 1, predicate, clauses.items, words, place)
+            if found == NONE:
+                return NONE
+            sure = sure and found == ALL
+    return ALL if sure else SOME
+
+
+@bare
+def _together(begin: int, end: int, predicate: int, items: Ints, words: Words, place: Place) -> int:
+    """ALL where one value satisfies all items on copies of one dimension, NONE where none does."""
+    dim = words.predicates.dim[predicate]
+    first, last = place.event.first[dim], place.event.last[dim]
+    start = words.space_starts[dim] + WIDER * dim
+    if place.event.spaces[first] - start != ANY:
+        for i in range(first, last):
+            space = place.event.spaces[i] - start
+            if _all_have(0 if space == MISSING else space - WIDER, begin, end, dim, items, words):
+                return ALL
+        return NONE
+    n_spaces = words.space_starts[dim + 1] - words.space_starts[dim]
+    if n_spaces > _FEW:
+        return SOME
+    for space in range(n_spaces):
+        inhabited = words.inhabited[words.space_starts[dim] + space]
+        if inhabited and _all_have(space, begin, end, dim, items, words):
+            return ALL
+    return NONE
+
+
+@bare
+def _all_have(space: int, begin: int, end: int, dim: int, items: Ints, words: Words) -> bool:
+    for i in range(begin, end):
+        other = words.predicates.dim[items[i]]
+        if words.base[other] == words.base[dim] and not _has(space, items[i], other, words):
+            return False
+    return True
+
+
+@bare
+def program_grade(
+    row: int, programs: Programs, stack: Ints, words: Words, place: Place
+) -> tuple[int, bool]:
+    """Whether a criterion holds for NONE, SOME or ALL; and whether it surely not holds for all.
+
+    SOME is said where nothing else is known; NONE and ALL are always right.
+    """
+    n = 0
+    for at in range(programs.starts[row], programs.starts[row + 1]):
+        code = programs.codes[at]
+        if code >= 0:
+            predicate = programs.leaf_literal[code]
+            found = grade(predicate, words, place)
+            refuted = found < ALL and not place.loose[words.predicates.dim[predicate]]
+            stack[n] = found | np.int32(refuted) << 2
+        else:
+            n_parts, either = (-code - 1) >> 1, (-code - 1) & 1
+            n -= n_parts
+            found, refuted = (NONE, n_parts <= 1) if either else (ALL, False)
+            for i in range(n, n + n_parts):
+                part, part_refuted = stack[i] & 3, stack[i] >> 2 > 0
+                if either:
+                    found, refuted = max(found, part), refuted and part_refuted
+                else:
+                    found, refuted = min(found, part), refuted or part_refuted
+            stack[n] = found | np.int32(refuted) << 2
+        n += 1
+    return stack[0] & 3, stack[0] >> 2 > 0

@@ -1,0 +1,42 @@
+"""The scalar functions of terms, by their lower-case names in Spark.
+
+Their meaning is Spark's with ANSI on, in UTC; where Spark would fail a job, and for kinds of
+values that a function is not made for, the result is None, which is missing. `+` is `add`, `-`
+is `subtract` and `negative`, `*` is `multiply`, `/` is `divide`, `%` is `mod`, `||` is `concat`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from remuda.model.functions import (
+    arithmetic,
+    buckets,
+    casts,
+    choices,
+    dates,
+    extremes,
+    foreign,
+    hashes,
+    lists,
+    text,
+)
+from remuda.model.functions.comparing import ABOVE, BELOW, COMPARING, EQUAL
+from remuda.model.functions.function import Function, table
+
+__all__ = ["ABOVE", "BELOW", "EQUAL", "FUNCTIONS", "Function"]
+
+FUNCTIONS: Mapping[str, Function] = MappingProxyType(
+    table(COMPARING)
+    | arithmetic.FUNCTIONS
+    | extremes.FUNCTIONS
+    | text.FUNCTIONS
+    | choices.FUNCTIONS
+    | dates.FUNCTIONS
+    | casts.FUNCTIONS
+    | lists.FUNCTIONS
+    | hashes.FUNCTIONS
+    | buckets.FUNCTIONS
+    | foreign.FUNCTIONS
+)
