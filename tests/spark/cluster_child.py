@@ -45,7 +45,11 @@ def main(master: str, uri: str, checkpoint: str, answers: str) -> None:
     rate = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 50).load()
     stream = rate.select((sf.col("value") % 60).alias("a"))
     query = match_stream(
-        stream, index, f"{uri}/matched", checkpoint=checkpoint, trigger={"processingTime": "0 s"}
+        stream,
+        index,
+        f"{uri}/matched",
+        checkpoint=checkpoint,
+        trigger={"processingTime": "0 seconds"},
     )
     while len(list(batches(f"{uri}/matched"))) < 3:
         if not query.isActive:
@@ -58,7 +62,7 @@ def main(master: str, uri: str, checkpoint: str, answers: str) -> None:
             {
                 "built": [built.version, built.added, again.version, again.removed, again.kept],
                 "counted": {row["a"]: row["n"] for row in counted.collect()},
-                "best": [[one["id"] for one in row["matches"]] for row in best],
+                "best": {row["a"]: [one["id"] for one in row["matches"]] for row in best},
                 "reached": {row["id"]: row["events"] for row in reached},
                 "batches": [[one.rows, one.matches] for one in batches(f"{uri}/matched")][:3],
                 "problems": [one for machine in machines for one in machine.problems],
