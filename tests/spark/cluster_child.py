@@ -5,6 +5,7 @@ Arguments: master, URI, a directory for the checkpoint, a file for the answers.
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import sys
@@ -73,4 +74,5 @@ def main(master: str, uri: str, checkpoint: str, answers: str) -> None:
     spark.stop()
 
 
+faulthandler.dump_traceback_later(280, exit=True)  # where it hangs, if it does
 main(*sys.argv[1:])
