@@ -41,10 +41,12 @@ from remuda.model.conditions import (
     Relation,
     SemVer,
     Suffix,
+    Under,
     Version,
 )
 from remuda.model.expressions import And, Expression, Not, Or, Polarity, Predicate
 from remuda.model.functions import FUNCTIONS
+from remuda.model.hierarchies import Hierarchy
 from remuda.model.operations import (
     Arithmetic,
     BinaryConversion,
@@ -371,3 +373,20 @@ def of_any_kind(draw: st.DrawFn) -> Predicate:  # a function, for the sake of it
 
 
 expressions_of_terms = expressions_over(of_any_kind())
+
+# of letters and numbers that events have; for indexes that have the trees, which not all do
+TREES = {"t": Hierarchy.of({"ab": "a", "abc": "ab", "b": "a", 1: "b", 2: 1, 3: 1, "B": 0})}
+_under = st.sampled_from(TREES["t"].order).map(lambda node: Under("t", node, TREES["t"]))
+_of_trees = st.builds(Predicate, st.one_of(attributes, terms), _under, st.sampled_from(Polarity))
+_of_nodes = st.builds(Predicate, st.just(Attribute.parse("k")), _under, st.sampled_from(Polarity))
+_of_branches = st.builds(
+    lambda asked, then: Predicate(Case(((asked, then),)), In((1, "a"))), _of_trees, _leaves
+)
+expressions_of_trees = expressions_over(
+    st.one_of(
+        of_any_kind(),
+        _of_trees,
+        _of_branches,
+        _asked_of(_flagged_lists, expressions_over(_of_nodes)),
+    )
+)

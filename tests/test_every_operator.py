@@ -59,6 +59,10 @@ OPERATIONS: dict[type, Any] = {
     operations.DateTime: operations.DateTime(Extract.YEAR),
     operations.ToDateTime: operations.ToDateTime(),
 }
+ODD: list[Any] = [
+    conditions.AnyElement(~rm.And(attr("k").isin(1).strong())),
+    conditions.EveryElement(~(attr("k").isin(1).strong() | (attr("n") > 2))),
+]
 QUOTED: list[Any] = [
     conditions.In((Quoted("1"), "b", Quoted("true"))),
     conditions.In((Moment(date(1970, 1, 2)), Moment(datetime(2024, 2, 29, 12)))),
@@ -79,7 +83,7 @@ PREDICATES = [
         for condition in CONDITIONS.values()
         for polarity in Polarity
     ),
-    *(Predicate(A, condition) for condition in QUOTED),
+    *(Predicate(A, condition) for condition in (*ODD, *QUOTED)),
     *(
         Predicate(Applied(operation, A), conditions.Range(0, 3000))
         for operation in OPERATIONS.values()

@@ -165,7 +165,7 @@ def test_empty_inputs(saved: Path, tmp_path: Path) -> None:
 def test_csv_is_typed_by_what_is_in_it(tmp_path: Path) -> None:
     rules = [
         {"id": "number", "expression": "zip = 1234"},
-        {"id": "text", "expression": "zip = '01234'"},
+        {"id": "text", "expression": "zip = plain('01234')"},
         {"id": "day", "expression": "day > DATE '2024-01-01'"},
         {"id": "truth", "expression": "ok = true"},
         {"id": "none", "expression": "note IS NULL"},

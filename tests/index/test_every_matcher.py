@@ -12,8 +12,8 @@ from remuda.cli.demo_data import draw_day
 from remuda.index.index import Index
 from remuda.language.criterion import Criterion
 from remuda.matchers.contract import NAMES
-from strategies import NOW, count, events
-from strategies import expressions_of_terms as expressions
+from strategies import NOW, TREES, count, events
+from strategies import expressions_of_trees as expressions
 
 every_matcher = pytest.mark.parametrize("matcher", NAMES)
 
@@ -24,7 +24,7 @@ every_matcher = pytest.mark.parametrize("matcher", NAMES)
 @given(criteria=st.lists(expressions, max_size=6), batch=st.lists(events, max_size=5))
 def test_finds_exactly_what_plain_evaluation_finds(matcher, criteria, batch) -> None:
     named = [Criterion(f"c{i}", one) for i, one in enumerate(criteria)]
-    index = Index.build(named, matcher=matcher)
+    index = Index.build(named, matcher=matcher, hierarchies=TREES)
     found = index.match_many(batch, now=NOW)
     for i, event in enumerate(batch):
         expected = [one.id for one in named if one.holds(event, now=NOW)]

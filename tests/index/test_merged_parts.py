@@ -20,11 +20,12 @@ from remuda.index.merged_parts import merged, worth_merging
 from remuda.index.roster import Roster, StoredCriteria, StoredIds, checksum
 from remuda.index.segment import Segment
 from remuda.index.state import Part, State
+from remuda.index.trees import written_trees
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
 from remuda.matchers.contract import NAMES
-from strategies import NOW, count, events
-from strategies import expressions_of_terms as expressions
+from strategies import NOW, TREES, count, events
+from strategies import expressions_of_trees as expressions
 
 LATER = datetime.fromtimestamp(NOW / 1000, UTC) + timedelta(hours=1)
 IDS = ("a", "b", "é", "\ud7ff", "\uffff", "\U00010000", "日本", *(f"c{i}" for i in range(9)))
@@ -52,13 +53,14 @@ def _part(pairs, matcher: str) -> Part:
 
 
 def _index(part: Part, matcher: str) -> Index:
-    index = Index(matcher=matcher)
+    index = Index(matcher=matcher, hierarchies=TREES)
     index._state = State((part,), next_order=int(part.roster.orders.max(initial=-1)) + 1)
     return index
 
 
 def _loaded(part: Part, matcher: str, path) -> Part:
-    storage.save(State((part,), next_order=99), {"matcher": matcher, "scalars": []}, path)
+    facts = {"matcher": matcher, "scalars": [], **written_trees(TREES)}
+    storage.save(State((part,), next_order=99), facts, path)
     return storage.load(path)[0].parts[0]
 
 
@@ -107,15 +109,15 @@ def test_answers_like_an_index_of_the_same_criteria(criteria, draw, batch) -> No
             parts.append(part.without(gone) if gone else part)
             left += [pair for place, pair in enumerate(share) if place not in gone]
         left.sort(key=lambda pair: pair[0])
-        expected = Index.build([one for _, one in left], matcher=matcher)
-        once = merged(parts, matcher)
+        expected = Index.build([one for _, one in left], matcher=matcher, hierarchies=TREES)
+        once = merged(parts, matcher, TREES)
         assert once.roster.orders.tolist() == [order for order, _ in left]
         _assert_alike(_index(once, matcher), expected, batch)
-        twice = merged([merged(parts[:2], matcher), parts[2]], matcher)
+        twice = merged([merged(parts[:2], matcher, TREES), parts[2]], matcher, TREES)
         _assert_alike(_index(twice, matcher), expected, batch)
         again = _loaded(once, matcher, Path(home) / "again")
         _assert_alike(_index(again, matcher), expected, batch)
-        _assert_alike(_index(merged([again], matcher), matcher), expected, batch)
+        _assert_alike(_index(merged([again], matcher, TREES), matcher), expected, batch)
 
 
 @pytest.fixture(scope="module")

@@ -57,7 +57,7 @@ FAULTS: dict[str, Callable[[Auto], Auto]] = {
     "another page": lambda a: replace(a, traits=a.traits + np.uint64(1 << 40)),
     "too few traits": lambda a: replace(a, traits=a.traits[:-1]),
     "a chunk of nothing": lambda a: in_arena(a, lambda word: word & ~0xFFFF),
-    "a chunk of another kind": lambda a: in_arena(a, lambda word: word | 0xFF0000),
+    "a chunk of another kind": lambda a: in_arena(a, lambda word: word | 3 << 14),
     "a chunk without end": lambda a: in_arena(a, lambda word: word | 0xFFFFFFF << 32),
     "a chunk within itself": lambda a: in_arena(a, lambda word: word & 0xFFFFFFFF),
     "an arena cut short": lambda a: replace(a, arena=a.arena[: len(a.arena) // 2]),

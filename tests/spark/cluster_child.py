@@ -5,6 +5,7 @@ Arguments: master, URI, a directory for the checkpoint, a file for the answers.
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import sys
@@ -45,7 +46,11 @@ def main(master: str, uri: str, checkpoint: str, answers: str) -> None:
     rate = spark.readStream.format("rate-micro-batch").option("rowsPerBatch", 50).load()
     stream = rate.select((sf.col("value") % 60).alias("a"))
     query = match_stream(
-        stream, index, f"{uri}/matched", checkpoint=checkpoint, trigger={"processingTime": "0 s"}
+        stream,
+        index,
+        f"{uri}/matched",
+        checkpoint=checkpoint,
+        trigger={"processingTime": "0 seconds"},
     )
     while len(list(batches(f"{uri}/matched"))) < 3:
         if not query.isActive:
@@ -58,7 +63,7 @@ def main(master: str, uri: str, checkpoint: str, answers: str) -> None:
             {
                 "built": [built.version, built.added, again.version, again.removed, again.kept],
                 "counted": {row["a"]: row["n"] for row in counted.collect()},
-                "best": [[one["id"] for one in row["matches"]] for row in best],
+                "best": {row["a"]: [one["id"] for one in row["matches"]] for row in best},
                 "reached": {row["id"]: row["events"] for row in reached},
                 "batches": [[one.rows, one.matches] for one in batches(f"{uri}/matched")][:3],
                 "problems": [one for machine in machines for one in machine.problems],
@@ -69,4 +74,5 @@ def main(master: str, uri: str, checkpoint: str, answers: str) -> None:
     spark.stop()
 
 
+faulthandler.dump_traceback_later(280, exit=True)  # where it hangs, if it does
 main(*sys.argv[1:])

@@ -14,6 +14,7 @@ from remuda.index.storage import read_version
 from remuda.language import json_form
 from remuda.language.criterion import Criterion
 from remuda.language.text import parse
+from remuda.model.hierarchies import Hierarchy
 from remuda.spark.building import build_index, sweep
 from remuda.spark.checking import ratify
 from remuda.spark.criteria import read_criteria
@@ -82,13 +83,17 @@ def test_only_what_changed_is_written(spark, tmp_path):
     check(home, second)
     assert [one.id for one in load(home, version="v000001")] == [one.id for one in first]
 
-    built = build_index(table(spark, second[:3]), home)  # mostly graves: written anew
+    with pytest.raises(StorageError, match="remove 38 of its 41 criteria"):
+        build_index(table(spark, second[:3]), home)
+    assert read_version(home).name == "v000002"
+    built = build_index(table(spark, second[:3]), home, allow_shrink=True)
+    # mostly graves: written anew
     assert counts(built) == (0, 0, 38, 3)
     assert not segments(home) & old
     assert all(one["alive"] is None for one in read_version(home).segments)
     check(home, second[:3])
 
-    built = build_index(table(spark, []), home)
+    built = build_index(table(spark, []), home, allow_shrink=True)
     assert counts(built) == (0, 0, 3, 0)
     check(home, [])
     assert sweep(home) == []
@@ -105,6 +110,18 @@ def test_another_number_of_shards_or_another_matcher_writes_all_anew(spark, tmp_
     assert (built.version, built.shards) == ("v000003", 3)
     assert load(home).matcher == "scan"
     check(home, criteria)
+
+
+def test_another_tree_writes_all_anew(spark, tmp_path):
+    criteria = [Criterion("a", parse("under(x, 't', 'r')")), Criterion("b", parse("x = 'k'"))]
+    trees = [{"t": Hierarchy.of({"k": "r"})}, {"t": Hierarchy.of({"j": "r"})}]
+    found = []
+    for one in (trees[0], trees[0], trees[1]):
+        build_index(table(spark, criteria), tmp_path / "index", shards=1, hierarchies=one)
+        index = load(tmp_path / "index")
+        found.append((index.version, index.match({"x": "k"}), index.match({"x": "j"})))
+    first = "v000001", ["a", "b"], []
+    assert found == [first, first, ("v000002", ["b"], ["a"])]
 
 
 def test_another_layout_writes_all_anew(spark, tmp_path, monkeypatch):
@@ -130,8 +147,8 @@ DOORS = {
 @pytest.mark.parametrize("door", DOORS)
 def test_a_path_with_a_scheme_is_refused(spark, tmp_path, monkeypatch, door):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(StorageError, match="s3: is not a file system"):
-        DOORS[door](spark, "s3://bucket/index")
+    with pytest.raises(StorageError, match="nil: is not a file system"):
+        DOORS[door](spark, "nil://bucket/index")
     assert not list(tmp_path.iterdir())
 
 

@@ -99,7 +99,7 @@ class Drawing:
             lambda: number(0),
             lambda: f"({number(inner)} {self.one('+', '-')} {number(inner)})",
             lambda: f"(i * {self.one('2', '-3', 'i')})",
-            lambda: f"-{number(0)}",
+            lambda: f"-({number(0)})",
             lambda: f"({number(inner)} % {self.one('3', '-2')})",
             lambda: f"({number(inner)} div {self.one('3', '-2')})",
             lambda: self.call(self.one("abs", "negative", "positive"), number(inner)),
@@ -138,7 +138,7 @@ class Drawing:
             lambda: self.call(self.one("int", "bigint"), self.one("d", "b", "m")),
             lambda: self.call(self.one("unix_seconds", "unix_millis", "unix_micros"), "ts"),
             lambda: self.call(self.one("unix_timestamp", "to_unix_timestamp"), "ts"),
-            lambda: self.call("dayofyear", moment(inner)),
+            lambda: self.call(self.one("dayofyear", "dayofmonth"), moment(inner)),
         )
 
     def fraction(self, depth: int) -> str:

@@ -59,9 +59,11 @@ def test_a_driver_that_is_killed_leaves_a_whole_version(bucket: str) -> None:
 
 
 def test_of_two_builders_on_spark_one_is_told(
-    spark, bucket: str, monkeypatch: pytest.MonkeyPatch
+    spark, bucket: str, s3_server: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     uri = f"{bucket}/ads"
+    for name, value in s3_server.items():  # of the workers of a session that runs already
+        monkeypatch.setitem(spark.sparkContext.environment, name, value)
     rules = spark.createDataFrame([("a", "b = 1")], "id string, expression string")
     build_index(read_criteria(spark, rules), uri)
     run = building._run

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -113,15 +113,17 @@ def _built(plan: Plan, criteria: Sequence[Criterion]) -> str:
     from remuda.index.storage import check_shrinking
     from remuda.model.attributes import Attribute
 
+    how: dict[str, Any] = {"matcher": plan.matcher, "scalars": plan.scalars}
     if store_of(plan.index).exists():
         index = load(plan.index)
+        how["hierarchies"] = index.hierarchies  # which a build keeps
         if not plan.allow_shrink:
             n_removed = len(set(index.ids()) - {one.id for one in criteria})
             check_shrinking(plan.index, n_removed, len(index))
         same = frozenset(map(Attribute.parse, plan.scalars)) == index.scalars
         if same and index.matcher == plan.matcher:
             return _changed(plan.index, index, criteria)
-    index = Index.build(criteria, matcher=plan.matcher, scalars=plan.scalars)
+    index = Index.build(criteria, **how)
     return f"{plan.index}, {index.save(plan.index)}: {len(index):,} criteria"
 
 

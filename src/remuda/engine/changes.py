@@ -24,6 +24,7 @@ class Made(msgspec.Struct, frozen=True):
     name: str
     matcher: str
     scalars: list[str]
+    hierarchies: dict[str, list[tuple[str | int, str | int | None]]] = {}
 
 
 class Put(msgspec.Struct, frozen=True, tag="put", tag_field="do", omit_defaults=True):

@@ -45,10 +45,12 @@ from remuda.index.index import Index
 from remuda.index.matches import Match, Matches
 from remuda.index.nearest import Near
 from remuda.index.question import By, Now, Question, Tags
+from remuda.index.trees import listed_trees, named_trees
 from remuda.index.trial import Tried, try_out
 from remuda.language import json_form
 from remuda.language.criterion import Criterion
 from remuda.model.explanations import Explanation
+from remuda.model.hierarchies import Hierarchies
 from remuda.model.values import is_text
 from remuda.model.weights import Weights
 from remuda.proof.ratifying import Ratification, ratify
@@ -70,6 +72,7 @@ class Engine:
     One process at a time opens a directory to write. With `read_only`, others open what its
     checkpoints have published, and `refresh` takes over what was published since: changes that
     are only in the log are not seen. A forked process searches on; what it changes is refused.
+    New indexes are made with its matcher, scalars and hierarchies, and keep them.
     """
 
     def __init__(
@@ -78,10 +81,12 @@ class Engine:
         *,
         matcher: str = "auto",
         scalars: Iterable[str] = (),
+        hierarchies: Hierarchies | None = None,
         read_only: bool = False,
         log_limit: int = LOG_LIMIT,
     ) -> None:
         self._matcher, self._scalars = matcher, tuple(scalars)
+        self._hierarchies = named_trees(hierarchies)
         self._new_index()  # the matcher and the attributes are looked at now, not with the first
         self._slots: dict[str, Slot] = {}  # never changed, only followed by another
         self._next_index, self._log_limit = 1, log_limit
@@ -150,6 +155,10 @@ class Engine:
     def index(self, name: str) -> Index:
         """The index as it is at this moment; what is done to it does not reach the engine."""
         return copy(self._slot(name).index)
+
+    def hierarchies(self, name: str) -> Hierarchies:
+        """The trees of an index, or those that it would be made with."""
+        return self._trees(self._slots.get(name))
 
     def stats(self, name: str) -> dict[str, Any]:
         """The sizes of an index."""
@@ -242,7 +251,7 @@ class Engine:
         self._check_writable()
         if name in self._slots:
             raise IndexExists(name)
-        found = try_out(several(criteria_in(text)))
+        found = try_out(several(criteria_in(text)), self._hierarchies)
         if not self._make(name, found, self._texts(found)):
             raise IndexExists(name)
 
@@ -373,8 +382,16 @@ class Engine:
             warn(new)
         return found
 
+    def _trees(self, slot: Slot | None) -> Hierarchies:
+        return self._hierarchies if slot is None else slot.index.hierarchies
+
     def _new_index(self, criteria: Iterable[Criterion] = ()) -> Index:
-        return Index.build(criteria, matcher=self._matcher, scalars=self._scalars)
+        return Index.build(
+            criteria,
+            matcher=self._matcher,
+            scalars=self._scalars,
+            hierarchies=self._hierarchies,
+        )
 
     def _check_writable(self) -> None:
         """Raise where nothing can be changed."""
@@ -395,11 +412,11 @@ class Engine:
         check: Callable[[Index, Sequence[Criterion]], None],
     ) -> None:
         self._check_writable()
-        tried = try_out(criteria)
-        texts = self._texts(tried)
         done = False
         while not done:
             slot = self._slots.get(name)
+            tried = try_out(criteria, self._trees(slot))
+            texts = self._texts(tried)
             if slot is None:
                 done = self._make(name, tried, texts)
             else:
@@ -409,7 +426,8 @@ class Engine:
         """Make an index of the criteria; whether the name was free."""
         _check_name(name)
         index = self._new_index(criteria)
-        made = Made(name, self._matcher, list(self._scalars))
+        how = self._matcher, list(self._scalars), listed_trees(self._hierarchies)
+        made = Made(name, *how)
         with self._naming:
             if name in self._slots:
                 return False
@@ -452,7 +470,8 @@ class Engine:
                 done = self._slots.get(name) is slot
                 if done:
                     there = [slot.index[one] for one in dict.fromkeys(ids)]
-                    switched = try_out(replace(one, enabled=enabled) for one in there)
+                    changed = [replace(one, enabled=enabled) for one in there]
+                    switched = try_out(changed, slot.index.hierarchies)
                     body = encode(Put(slot.number, self._texts(switched)))
                     slot.n_changes += 1
                     position = self._logged(body, partial(slot.index.update, switched))

@@ -30,6 +30,7 @@ class Entry(msgspec.Struct, frozen=True):
     since: int
     matcher: str
     scalars: list[str]
+    hierarchies: dict[str, list[tuple[str | int, str | int | None]]] = {}
 
 
 class Names(msgspec.Struct, frozen=True):

@@ -19,13 +19,14 @@ from msgspec.structs import replace
 
 from remuda.engine import aside
 from remuda.engine.aside import SetAside, set_aside
-from remuda.engine.changes import Change, Delete, Drop, Pending, Put, Replace, decode
+from remuda.engine.changes import Change, Delete, Drop, Made, Pending, Put, Replace, decode
 from remuda.engine.home import Entry, Home, Names
 from remuda.engine.log import Log, replay
 from remuda.errors import StorageError
 from remuda.index import storage
 from remuda.index.index import Index, load
 from remuda.index.locking import Lock
+from remuda.index.trees import listed_trees, trees_of
 from remuda.model.stacks import on_any_stack
 
 _logger = logging.getLogger("remuda.engine")
@@ -45,7 +46,8 @@ class Slot:
 
     def entry(self) -> Entry:
         scalars = sorted(map(str, self.index.scalars))
-        return Entry(self.number, self.version, self.since, self.index.matcher, scalars)
+        how = self.index.matcher, scalars, listed_trees(self.index.hierarchies)
+        return Entry(self.number, self.version, self.since, *how)
 
 
 class Store:
@@ -132,10 +134,15 @@ class Store:
         self.log.abandon(self._process)
 
 
+def _made(how: Made | Entry) -> Index:
+    """An index without criteria."""
+    return Index(matcher=how.matcher, scalars=how.scalars, hierarchies=trees_of(how.hierarchies))
+
+
 def opened(home: Home, entry: Entry) -> Slot:
     """An index in its saved version."""
     if entry.version is None:
-        index = Index(matcher=entry.matcher, scalars=entry.scalars)
+        index = _made(entry)
     else:
         index = load(home.index(entry.index), version=entry.version)
     return Slot(index, entry.index, entry.version, entry.since)
@@ -211,6 +218,6 @@ class _Recovery:
             del self.slots[change.name]
         elif isinstance(change, Put) and change.made is not None:
             made = change.made
-            slot = Slot(Index(matcher=made.matcher, scalars=made.scalars), change.index)
+            slot = Slot(_made(made), change.index)
             self.slots[made.name] = self._by_number[slot.number] = slot
             self.next_index = slot.number + 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from remuda.model.hierarchies import Hierarchies, Hierarchy
@@ -19,16 +19,24 @@ def named_trees(hierarchies: Hierarchies | None) -> dict[str, Hierarchy]:
     return dict(hierarchies or {})
 
 
+def listed_trees(hierarchies: Hierarchies) -> dict[str, list[Any]]:
+    """The trees as lists of pairs, which JSON has."""
+    return {name: [*map(list, hierarchies[name].pairs())] for name in sorted(hierarchies)}
+
+
+def trees_of(listed: Mapping[str, Iterable[Any]]) -> dict[str, Hierarchy]:
+    """The trees that were listed."""
+    return {name: Hierarchy.of(pairs) for name, pairs in listed.items()}
+
+
 def written_trees(hierarchies: Hierarchies) -> dict[str, Any]:
     """What a version says of its trees; nothing where it has none."""
-    pairs = {name: [*map(list, hierarchies[name].pairs())] for name in sorted(hierarchies)}
-    return {"hierarchies": pairs} if pairs else {}
+    return {"hierarchies": listed_trees(hierarchies)} if hierarchies else {}
 
 
 def read_trees(facts: Mapping[str, Any]) -> dict[str, Hierarchy]:
     """The trees of a version."""
-    pairs = facts.get("hierarchies", {})
-    return {name: Hierarchy.of(listed) for name, listed in pairs.items()}
+    return trees_of(facts.get("hierarchies", {}))
 
 
 def tree_digests(facts: Mapping[str, Any]) -> dict[str, Any]:

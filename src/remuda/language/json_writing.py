@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -32,7 +34,7 @@ from remuda.model.conditions import (
     Under,
     Version,
 )
-from remuda.model.expressions import And, Expression, Or, Predicate
+from remuda.model.expressions import And, Expression, Or, Predicate, fold
 from remuda.model.operations import (
     BinaryConversion,
     Calculate,
@@ -178,9 +180,16 @@ def _literal(value: Any) -> Json:
 
 
 def _asked(expression: Expression) -> Json:
-    written = criterion("", expression)
+    written = criterion("", fold(nnf(expression), _unweighted))
     del written["id"]
     return written
+
+
+def _unweighted(node: Expression, parts: Sequence[Expression]) -> Expression:
+    """What stands for a negation weighs nothing; of elements nothing is weighed."""
+    if isinstance(node, Predicate):
+        return replace(node, own_weight=1.0)
+    return And(*parts) if isinstance(node, And) else Or(*parts)
 
 
 def _detail(condition: Condition) -> Json:

@@ -217,6 +217,13 @@ class Attr:
         """The text without spaces at its ends."""
         return fn.trim(self)
 
+    def bucket(self, n: int, *, seed: str = "", hash: str = "murmur3") -> Attr:
+        """Which of n buckets the value is in, from 0: `attr("user").bucket(100, seed="exp-1") < 5`.
+
+        The hash is murmur3, fnv1a, sha1 or md5.
+        """
+        return fn.bucket(self, n, seed, hash)
+
     def binary(self) -> Attr:
         """The integer's 32 bits as text."""
         return self._after(BinaryConversion())

@@ -51,7 +51,7 @@ from remuda.model.conditions import (
 )
 from remuda.model.explanations import describe
 from remuda.model.expressions import Expression, Predicate
-from remuda.model.functions import ABOVE, BELOW, EQUAL
+from remuda.model.functions import ABOVE, BELOW, EQUAL, buckets, foreign
 from remuda.model.operations import (
     Arithmetic,
     BinaryConversion,
@@ -337,7 +337,12 @@ def _term(term: Term) -> str:
             return f"CASE {' '.join(parts)} ELSE {_term(otherwise)} END"
 
 
+_NOT_SPARKS = buckets.FUNCTIONS.keys() | foreign.FUNCTIONS.keys()
+
+
 def _call(called: str, arguments: Sequence[Term]) -> str:
+    if called in _NOT_SPARKS:
+        raise _Unsaid(f"Spark has no function {called}")
     """The call as Spark makes it without failing: what it cannot compute is NULL there, too."""
     if called in _UNSAID:
         raise _Unsaid(f"Spark fails where {called}() has no result, or has no such function")

@@ -166,6 +166,17 @@ class TermReader:
             raise Refused(f"there is no field {text(field)!r}", field)
         return self._call(name, node, [moment])
 
+    def _bucket(self, node: exp.Expr) -> Term:
+        about, n, *options = arguments(node, 2, 4)
+        said: dict[str, Term] = {"seed": Literal(""), "hash": Literal("murmur3")}
+        for option, place in zip(options, ("seed", "hash"), strict=False):
+            named = type(option) is exp.Kwarg
+            name = str(option.this.name) if named else place
+            if name not in said:
+                raise Refused("the options here are seed => '…' and hash => '…'", option)
+            said[name] = self.term(option.expression if named else option)
+        return made(node, Call, "bucket", (self.term(about), self.term(n), *said.values()))
+
     def _path(self, node: exp.Expr) -> Term:
         path, *flags = arguments(node, 1, 3)
         said = dict(flag(one, ("walk", "empty")) for one in flags)
@@ -317,6 +328,7 @@ _MUSTANG: dict[str, Callable[[TermReader, exp.Expr], Term]] = {
     "to_datetime": TermReader._to_datetime,
 }
 _SPECIAL: dict[str, Callable[[TermReader, exp.Expr], Term]] = {
+    "bucket": TermReader._bucket,
     "date_part": TermReader._date_part,
     "datepart": TermReader._date_part,
     "if": TermReader._if,

@@ -221,6 +221,9 @@ def _term(term: Term) -> str:
             return _operation(operation, _term(inner))
         case Call(called, (left, right)) if called in _OPERATORS:
             return f"({_term(left)} {_OPERATORS[called]} {_term(right)})"
+        case Call("bucket", (inner, n, seed, hash)):
+            options = f"seed => {_term(seed)}, hash => {_term(hash)}"
+            return f"bucket({_term(inner)}, {_term(n)}, {options})"
         case Call(called, arguments):
             return f"{called}({', '.join(map(_term, arguments))})"
         case Case(branches, otherwise):

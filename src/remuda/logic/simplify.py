@@ -36,7 +36,8 @@ def aligned(expression: Expression) -> Expression:
     """The expression with attributes alike: where some predicates tell an empty list from a missing
     one, those that do not are as well about the attribute that does, and compare with them.
     """
-    telling = frozenset(fold(expression, _telling))
+    found: list[Attribute] = fold(expression, _telling)
+    telling = frozenset(found)
     if not telling:
         return expression
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 from remuda.errors import InvalidCriterion
 from remuda.model.conditions import AnyElement, Condition, EveryElement, Under
@@ -18,7 +17,7 @@ def bound(expression: Expression, trees: Hierarchies) -> Expression:
 
     InvalidCriterion where there is none, or where it has no such node.
     """
-    return fold(expression, partial(_bound, trees))
+    return fold(expression, lambda node, parts: _bound(trees, node, parts))
 
 
 def bound_predicate(predicate: Predicate, trees: Hierarchies) -> Predicate:

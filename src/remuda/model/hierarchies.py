@@ -26,7 +26,7 @@ class Hierarchy:
     parents: Mapping[Node, Node | None] = field(compare=False, repr=False)
     digest: str = field(init=False)
     order: tuple[Node, ...] = field(init=False, compare=False, repr=False)
-    places: dict[Node, int] = field(init=False, compare=False, repr=False)
+    places: dict[Any, int] = field(init=False, compare=False, repr=False)
     lasts: tuple[int, ...] = field(init=False, compare=False, repr=False)  # beneath each, by place
 
     def __post_init__(self) -> None:
@@ -65,7 +65,7 @@ class Hierarchy:
         """Where a value stands in the order; None where it is no node."""
         if type(value) is str:
             return self.places.get(value)
-        return self.places.get(key(value))  # type: ignore[arg-type]
+        return self.places.get(key(value))
 
     def span_of(self, node: Any) -> tuple[int, int] | None:
         """The places of a node and of the last one beneath it; None where it is no node."""

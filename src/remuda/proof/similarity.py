@@ -88,6 +88,7 @@ def similarity(
     if n < 0:
         raise ValueError(f"the {n} most similar make no sense")
     frozen, rng, moment = copy(index), draws(seed), clock(now)
+    criterion = criterion.bound(frozen.hierarchies)
     tally = _Tally(frozen, criterion, moment)
     if events is None:
         _derived(tally, rng, n)

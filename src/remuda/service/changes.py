@@ -52,6 +52,7 @@ def _put_lines(
     if body.count(b"\n") > most:
         raise Refused(413, f"{most:,} lines are the most for one request")
     taken = engine.index(name) if options.mode == "add" and name in engine else ()
+    trees = engine.hierarchies(name)
     lines: dict[str, int] = {}
     accepted: list[Criterion] = []
     rejects: list[bodies.Reject] = []
@@ -60,7 +61,7 @@ def _put_lines(
             continue
         try:
             criterion = criterion_of(line)
-            try_out((criterion,))
+            try_out((criterion,), trees)
             if criterion.id in taken:
                 raise DuplicateCriterion(criterion.id)
             if criterion.id in lines:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from remuda.spark.functions import register
     from remuda.spark.generating import generate
     from remuda.spark.matching import match, positions, top
+    from remuda.spark.payloads import with_payloads
     from remuda.spark.reaching import reach
     from remuda.spark.starting import ensure_java, session
     from remuda.spark.streaming import batches, match_stream
@@ -36,6 +37,7 @@ _ROOM_OF = {
     "similar": "checking",
     "sweep": "building",
     "top": "matching",
+    "with_payloads": "payloads",
 }
 
 __all__ = [
@@ -56,6 +58,7 @@ __all__ = [
     "similar",
     "sweep",
     "top",
+    "with_payloads",
 ]
 
 

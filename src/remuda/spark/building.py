@@ -19,11 +19,11 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from remuda.errors import DuplicateCriterion, RemudaError
+from remuda.errors import DuplicateCriterion, RemudaError, StorageError
 from remuda.index import storage
 from remuda.index.directory import Reading
 from remuda.index.index import Index
-from remuda.index.stores import Location, Store, store_of
+from remuda.index.stores import SEGMENTS, Location, Store, store_of
 from remuda.index.trees import named_trees, read_trees, written_trees
 from remuda.model.hierarchies import Hierarchies
 from remuda.spark.criteria import Criteria
@@ -131,11 +131,22 @@ def build_index(
             for name in ("added", "changed", "removed", "kept")
         }
         if not allow_shrink:
-            n_before = counts["changed"] + counts["removed"] + counts["kept"]
-            storage.check_shrinking(str(home), counts["removed"], n_before)
+            _check_shrinking(home, counts, reports)
         version = _published(home, version, before, {**facts, "shards": n_shards}, reports)
     seconds = time.monotonic() - began
     return Built(version, n_shards, **counts, rejected=rejected, seconds=seconds)
+
+
+def _check_shrinking(home: Store, counts: dict[str, int], reports: list[Any]) -> None:
+    """Refuse a build that takes most criteria away, and leave nothing of it."""
+    n_before = counts["changed"] + counts["removed"] + counts["kept"]
+    try:
+        storage.check_shrinking(str(home), counts["removed"], n_before)
+    except StorageError:
+        for report in reports:
+            if report["segment"] is not None:
+                home.remove(SEGMENTS, report["segment"])
+        raise
 
 
 def sweep(path: Location, older_than: float = 0.0) -> list[str]:

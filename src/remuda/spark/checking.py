@@ -215,7 +215,9 @@ def _merged(reports: Sequence[Ratification], seeing: Sequence[Ratification]) -> 
 
 def _tally(task: Task, candidate: Criterion, batches: Iterable[pa.RecordBatch]) -> pa.RecordBatch:
     """How often each criterion held, and held with the candidate; under no id, the totals."""
-    alone, names = Index.build([candidate]), task.opened().match_many([]).names
+    index = task.opened()
+    alone = Index.build([candidate], hierarchies=index.hierarchies)
+    names = index.match_many([]).names
     held, both = (np.zeros(len(names), np.int64) for _ in range(2))
     n_events = n_holding = n_overlapping = 0
     for portion, matches in task.answers(batches):

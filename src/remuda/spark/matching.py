@@ -47,8 +47,8 @@ def match(
     now: datetime | int | None = None,
     shards: Shards = "auto",
     shard_bytes: int = SHARD_BYTES,
-    matcher: str | None = None,
     ids: Ids = "text",
+    matcher: str | None = None,
 ) -> DataFrame:
     """Add the ids of the criteria that each row satisfies, and the version of the index.
 
@@ -64,10 +64,11 @@ def match(
     every group, and a task opens one group only. `shards` sets how many groups there are; None
     never splits, and reads nothing here if `version` is given. A stream is not split.
 
-    `matcher` is the index's own, unless another is named: `gpu` on workers that have a device.
     An answer of numbers costs less: with `ids="int"` the ids themselves, where all of them are
     whole numbers, with `ids="position"` their places in the version, of which `positions` has
     the ids. More matches than an array can hold are refused; exploded, there may be any number.
+
+    `matcher` is the index's own, unless another is named: `gpu` on workers that have a device.
     """
     return answered(
         events, index, Question.of(now, tags),
@@ -93,7 +94,6 @@ def top(
     now: datetime | int | None = None,
     shards: Shards = "auto",
     shard_bytes: int = SHARD_BYTES,
-    ids: Ids = "text",
 ) -> DataFrame:
     """Add the n best criteria of each row, best first, each with its id and score.
 
@@ -103,7 +103,7 @@ def top(
     return answered(
         events, index, Question.of(now, tags, n, weights, by, per),
         column=column, version=version, explode=explode, event=event,
-        timed=now is None and events.isStreaming, shards=shards, shard_bytes=shard_bytes, ids=ids,
+        timed=now is None and events.isStreaming, shards=shards, shard_bytes=shard_bytes,
     )  # fmt: skip
 
 
@@ -119,8 +119,8 @@ def answered(
     timed: bool = False,
     shards: Shards = "auto",
     shard_bytes: int = SHARD_BYTES,
-    matcher: str | None = None,
     ids: Ids = "text",
+    matcher: str | None = None,
 ) -> DataFrame:
     """Add what answers the question about each row, as `match` and `top` do.
 
@@ -128,7 +128,7 @@ def answered(
     """
     task = Task.of(
         events, index, question,
-        version=version, event=event, timed=timed, matcher=matcher, ids=ids,
+        version=version, event=event, timed=timed, ids=ids, matcher=matcher,
     )  # fmt: skip
     schema = _schema(events, task, column)
     split = groups(task, shards, shard_bytes, streaming=events.isStreaming)

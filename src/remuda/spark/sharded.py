@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import to_arrow_type
 from pyspark.sql.types import (
     ArrayType,
     DataType,
@@ -38,7 +39,7 @@ from remuda.spark.tasks import Array, Batch, Task
 
 SHARD_BYTES = 8 << 30  # of the index; what a machine's memory should hold
 _ROW, _GROUP, _COPY, _LISTS, _ERROR = "row", "group", "copy", "lists", "error"
-_PRIORITY, _GROUPS, _NAME = "priority", "groups", "name"
+_PRIORITY, _GROUPS = "priority", "groups"
 
 Groups = tuple[tuple[str, ...], ...]
 
@@ -85,7 +86,8 @@ def fanned_out(
 
     def ask(batches: Iterable[Batch]) -> Iterator[Batch]:
         for group, answer in _of_groups(task, split, batches):
-            yield _partial(group, answer, task.question, task.numbers(split[group]))
+            numbers = task.numbers(split[group])
+            yield _partial(group, answer, task.question, numbers)
 
     def join(batches: Iterable[Batch]) -> Iterator[Batch]:
         for rows, lists, errors in _joined(task, len(split), batches):
@@ -134,11 +136,10 @@ def _partial_schema(events: DataFrame, task: Task) -> StructType:
 
 
 def _told_kind(task: Task) -> DataType:
-    kind = task.kind
-    if not isinstance(kind, StructType):
-        return kind
-    told = StructType([*kind.fields, StructField(_PRIORITY, DoubleType())])
-    return told.add(_GROUPS, ArrayType(StringType())).add(_NAME, StringType())
+    if task.question.n is None:
+        return task.kind
+    told = StructType([StructField("id", StringType()), StructField("score", DoubleType())])
+    return told.add(_PRIORITY, DoubleType()).add(_GROUPS, ArrayType(StringType()))
 
 
 def _partial(group: int, answer: Answer, question: Question, numbers: Longs | None) -> Batch:
@@ -176,21 +177,23 @@ def _join(task: Task, n_groups: int, batch: Batch) -> tuple[Batch, Array, Array 
     offsets = lists.offsets.to_numpy(zero_copy_only=False)[::n_groups]
     lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), lists.values)
     if task.question.n is not None:
-        lists = _best(lists, task.question)
+        lists = _best(lists, task.question).cast(pa.list_(to_arrow_type(task.kind)))
     errors = batch.column(_ERROR).take(firsts) if task.event is not None else None
     return rows, lists, errors
 
 
 def _told(answer: Answer, question: Question, numbers: Longs | None) -> Array:
-    """What one group says of each row; of the best, also what they are chosen by."""
-    lists = listed(answer.matches, numbers)
+    """What one group says of each row; of the best, also what they are chosen by.
+
+    That is by their ids as texts, so numbers are made of them when they were chosen.
+    """
     if question.n is None:
-        return lists
+        return listed(answer.matches, numbers)
+    lists = listed(answer.matches)
     names, positions = answer.matches.names, answer.matches.positions
     told = {name: lists.values.field(name) for name in ("id", "score")}
     told[_PRIORITY] = pa.array(names.priorities(positions))
     told[_GROUPS] = pa.array(names.group_names(positions, question), pa.list_(pa.string()))
-    told[_NAME] = names.at(positions).cast(pa.string())
     values = pa.StructArray.from_arrays(list(told.values()), list(told))
     return pa.ListArray.from_arrays(lists.offsets, values)
 
@@ -198,8 +201,7 @@ def _told(answer: Answer, question: Question, numbers: Longs | None) -> Array:
 def _best(lists: Array, question: Question) -> Array:
     """The best of each row, as an index chooses them; Arrow, too, orders ids by code point."""
     matches = lists.flatten()
-    fields = ("id", "score", _PRIORITY, _GROUPS, _NAME)
-    told = {name: pc.struct_field(matches, name) for name in fields}
+    told = {name: pc.struct_field(matches, name) for name in ("id", "score", _PRIORITY, _GROUPS)}
     counts = pc.list_value_length(lists).to_numpy(zero_copy_only=False)
     rows = np.arange(len(matches), dtype=np.int32)
     hits = Hits(starts_of(counts), rows, 0, told["score"].to_numpy(zero_copy_only=False))
@@ -211,7 +213,7 @@ def _best(lists: Array, question: Question) -> Array:
     kept = best(
         hits,
         question.n or 0,
-        pc.rank(told[_NAME], tiebreaker="dense").to_numpy().astype(np.int64),
+        pc.rank(told["id"], tiebreaker="dense").to_numpy().astype(np.int64),
         told[_PRIORITY].to_numpy(zero_copy_only=False) if question.by == "priority" else NO_FLOATS,
         groups,
     )

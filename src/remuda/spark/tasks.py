@@ -71,10 +71,9 @@ class Task:
         if isinstance(question.weights, str) and question.weights not in events.schema.names:
             raise RemudaError(f"the table has no column {question.weights} with weights")
         path = address(index)
-        return cls(
-            path, version or current_version(path), question, event, timed, matcher, ids,
-            tuple(unread(events.schema, event).items()),
-        )  # fmt: skip
+        named = version or current_version(path)
+        fields = tuple(unread(events.schema, event).items())
+        return cls(path, named, question, event, timed, matcher, ids, fields)
 
     @property
     def kind(self) -> DataType:
@@ -103,7 +102,8 @@ class Task:
         """What stands for the id at each position; None where that is its text."""
         if self.ids == "text":
             return None
-        return numbers(self.path, self.version, segments, self.ids == "int", self.matcher)
+        opening = self.path, self.version, segments, self.matcher
+        return numbers(*opening, self.ids == "int")
 
     def with_moment(self, events: DataFrame) -> DataFrame:
         """A stream gets the moment of each micro-batch, which Spark keeps for its retry."""
@@ -166,7 +166,7 @@ def opened(path: str, version: str, segments: Segments = None, matcher: str | No
 
 @lru_cache(maxsize=1)
 def numbers(
-    path: str, version: str, segments: Segments, are_ids: bool, matcher: str | None
+    path: str, version: str, segments: Segments, matcher: str | None, are_ids: bool
 ) -> Longs:
     """Of each position, the number that its id is, or the position itself."""
     ids = opened(path, version, segments, matcher).ids()
