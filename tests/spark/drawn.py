@@ -15,7 +15,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from remuda.index.index import Index
 from remuda.language.criterion import Criterion
-from strategies import NOW, events, expressions
+from strategies import NOW, events
+from strategies import expressions_of_terms as expressions
 
 N_CRITERIA = 448  # seven tails of an index, so that it has seven segments
 

@@ -19,7 +19,7 @@ from remuda.index.index import Index, load
 from remuda.index.question import Question
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
-from remuda.spark.matching import match, positions, top
+from remuda.spark.matching import answered, match, positions, top
 from remuda.spark.tasks import Task
 
 
@@ -257,7 +257,7 @@ def numbered(tmp_path_factory: pytest.TempPathFactory) -> Path:
 ASKED = {
     "match": match,
     "match, split": lambda frame, home, **how: match(frame, home, shards=2, **how),
-    "top": lambda frame, home, **how: top(frame, home, 100, **how),
+    "top": lambda frame, home, **how: answered(frame, home, Question.of(n=100), **how),
 }
 
 
