@@ -75,6 +75,15 @@ def test_columns_and_objects_give_the_same_spaces(criteria, columns) -> None:
     assert by_column.spaces.tolist() == by_row.spaces.tolist()
 
 
+def test_computed_columns_keep_spaces_ascending() -> None:
+    a, b = attr("a"), attr("b")
+    criteria = [b > 1, a + b > 2, a == 1, -a < 0, a.prefix("x"), a < b, a.size() > 1, b.exists()]
+    encoder = Encoder(plan(criteria)[1])
+    table = pa.table({"a": [1, None, 3, -2], "b": [1.5, 2.0, None, 4.0]})
+    found = arrow.encode(encoder, table, NOW)
+    assert found.spaces.tolist() == encoder.encode(table.to_pylist(), NOW).spaces.tolist()
+
+
 @pytest.mark.parametrize(
     "path", ["c.k", "c[0]", "c[-1]", "c.0", "c[*].k", "c[*]", "c[*].k[*]", "c[0].k", "$", "$..k"]
 )

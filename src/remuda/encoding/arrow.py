@@ -34,18 +34,14 @@ def encode(encoder: Encoder, table: pa.Table | pa.RecordBatch, now: int) -> Even
     n = table.num_rows
     columns = {name: table.column(i) for i, name in enumerate(table.schema.names)}
     rows, spaces = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
-    origins, columnar = encoder.apart
-    others = []
     known = _KnownColumns(columns, n)
-    for one in columnar:
-        computed = _computed(one, known)
-        if computed is None:
-            others.append(one)
+    for one, may_be_computed in encoder.apart:
+        computed = _computed(one, known) if may_be_computed else None
+        if computed is not None:
+            present, found = computed
+            rows.append(np.repeat(present, np.diff(found.starts)))
+            spaces.append(found.items)
             continue
-        present, found = computed
-        rows.append(np.repeat(present, np.diff(found.starts)))
-        spaces.append(found.items)
-    for one in (*origins, *others):
         if isinstance(one.origin, Joint):
             present, found = _together(one, one.origin, columns, n, now)
             rows.append(np.repeat(present, np.diff(found.starts)))

@@ -320,7 +320,7 @@ class Encoder:
             encoder.lacks += lacks
         self.origins = list(by_origin.values())
         self._memory = memory
-        self._apart: tuple[list[OriginEncoder], list[OriginEncoder]] | None = None
+        self._apart: list[tuple[OriginEncoder, bool]] | None = None
         self._by_name: dict[str, list[OriginEncoder]] = {}  # of a field that it cannot do without
         self._others: list[OriginEncoder] = []
         for encoder in self.origins:
@@ -331,22 +331,25 @@ class Encoder:
                 self._by_name.setdefault(name, []).append(encoder)
 
     @property
-    def apart(self) -> tuple[list[OriginEncoder], list[OriginEncoder]]:
-        """The same with those terms by themselves that may be had from whole columns."""
+    def apart(self) -> list[tuple[OriginEncoder, bool]]:
+        """The origins in the order of their spaces; terms that columns may give by themselves.
+
+        Whether they may is told with each.
+        """
         if self._apart is None:  # two threads may both make it: they are the same
-            kept: list[OriginEncoder] = []
-            alone: list[OriginEncoder] = []
+            found: list[tuple[OriginEncoder, bool]] = []
             for one in self.origins:
                 columnar = [term for term in one.timeless if is_columnar(term.term)]
-                alone += [self._with(one, [term]) for term in columnar]
                 others = [term for term in one.timeless if not is_columnar(term.term)]
                 if not columnar:
-                    kept.append(one)
-                elif others or one.clocked:
+                    found.append((one, False))
+                    continue
+                found += [(self._with(one, [term]), True) for term in columnar]
+                if others or one.clocked:
                     rest = self._with(one, others)
                     rest.clocked, rest.lacks = one.clocked, one.lacks
-                    kept.append(rest)
-            self._apart = kept, alone
+                    found.append((rest, False))
+            self._apart = found
         return self._apart
 
     def _with(self, one: OriginEncoder, terms: list[TermEncoder]) -> OriginEncoder:

@@ -13,9 +13,8 @@ from remuda.arrays import Bools, Ints, Longs, starts_of
 from remuda.encoding.narrowing import GONE, base_of
 from remuda.encoding.plan import Plan
 from remuda.encoding.spaces import OTHER, LackSpaces, OrderSpaces, Span, ValueSpaces
-from remuda.encoding.vocabulary import YES, Dimension, Spaces, Vocabulary
+from remuda.encoding.vocabulary import YES, Dimension, Spaces, Vocabulary, side_by_side
 from remuda.jit import kernel
-from remuda.model.terms import Origin
 from remuda.model.values import Kind
 
 Key: TypeAlias = Callable[[Any], Any] | None
@@ -92,10 +91,8 @@ def share(words: Sequence[Vocabulary], plan: Plan) -> Shared:
 
 def _by_origin(bases: Iterable[Dimension]) -> list[Dimension]:
     """The dimensions of one origin side by side, as in every vocabulary."""
-    first: dict[Origin, int] = {}
-    for base in (bases := list(bases)):
-        first.setdefault(base.origin, len(first))
-    return sorted(bases, key=lambda base: first[base.origin])
+    found = list(bases)
+    return [found[i] for i in side_by_side(found)]
 
 
 def _needs(plan: Plan) -> _Needs:

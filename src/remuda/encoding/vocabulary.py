@@ -27,6 +27,7 @@ from remuda.encoding.spaces import (
     semvers,
 )
 from remuda.encoding.table import Predicates
+from remuda.encoding.term_columns import is_columnar
 from remuda.model.attributes import Attribute
 from remuda.model.conditions import (
     Absent,
@@ -226,12 +227,29 @@ def _by_origin(pool: PredicatePool) -> tuple[tuple[Dimension, ...], list[int]]:
 
     So an event's spaces ascend when its origins are taken one after the other.
     """
-    first: dict[Origin, int] = {}
     found = list(pool.dimensions)
-    places = [first.setdefault(dimension.origin, len(first)) for dimension in found]
-    order = sorted(range(len(found)), key=lambda dim: (places[dim], dim))
+    order = side_by_side(found)
     moved = {old: new for new, old in enumerate(order)}
     return tuple(found[dim] for dim in order), [moved[dim] for dim in pool.dims]
+
+
+def side_by_side(dimensions: Sequence[Dimension]) -> list[int]:
+    """Their order: those of one origin follow one another, and there those of one term.
+
+    Terms that columns may give by themselves come first, so that the others are together, too.
+    """
+    origins: dict[Origin, int] = {}
+    terms: dict[Term, int] = {}
+    keys = [
+        (
+            origins.setdefault(one.origin, len(origins)),
+            not is_columnar(one.term),
+            terms.setdefault(one.term, len(terms)),
+            dim,
+        )
+        for dim, one in enumerate(dimensions)
+    ]
+    return [dim for *_, dim in sorted(keys)]
 
 
 def _base(dimension: Dimension) -> Dimension:

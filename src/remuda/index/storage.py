@@ -177,7 +177,7 @@ def load(
     reading = Reading(store.version(name), verify=verify)
     with named(reading.path):
         facts = reading.facts
-        how = {**facts, "matcher": matcher or facts["matcher"]}
+        how = {**facts, "matcher": matcher or facts["matcher"], "scalars": facts["scalars"]}
         trees = read_trees(facts)
         parts = []
         for entry in facts["segments"]:
