@@ -188,3 +188,17 @@ def test_other_file_uris_are_refused_or_relative(path: str, tmp_path: Path, monk
     monkeypatch.chdir(tmp_path)
     with pytest.raises(StorageError):
         rm.load(path)
+
+
+def test_terms_that_are_written_alike_keep_their_own_spaces(tmp_path: Path) -> None:
+    asked = rm.attr("a") > 1
+    heavy, denied = asked.weight(3), rm.Not(rm.Not(asked))
+    criteria = [
+        rm.Criterion("plain", rm.when(asked, 1).otherwise(2) == 1),
+        rm.Criterion("heavy", rm.when(heavy, 1).otherwise(2).isin(1, 2, 3, 4)),
+        rm.Criterion("denied", rm.when(denied, 1).otherwise(2).between(2, 9)),
+    ]
+    rm.Index.build(criteria).save(tmp_path)
+    index = rm.load(tmp_path)
+    for event in ({"a": 2}, {"a": 0}, {}):
+        assert index.match(event) == [one.id for one in criteria if one.holds(event)]

@@ -39,13 +39,16 @@ def read_vocabulary(
 ) -> Vocabulary:
     """The vocabulary of a table, of an index with these trees."""
     dimensions = [_dimension(document, hierarchies) for document in documents]
-    made: dict[Any, Spaces] = {}
+    made: dict[Any, list[tuple[Any, Spaces]]] = {}  # copies share; what reads alike may differ
     spaces = []
     for dimension, document in zip(dimensions, documents, strict=True):
-        base = dimension.term, dimension.view, dimension.condition
-        if base not in made:
-            made[base] = _spaces(dimension, document["spaces"])
-        spaces.append(made[base])
+        known = made.setdefault((dimension.term, dimension.view, dimension.condition), [])
+        written = document["spaces"]
+        same = [one for own, one in known if own == written]
+        if not same:
+            same = [_spaces(dimension, written)]
+            known.append((written, same[0]))
+        spaces.append(same[0])
     sizes = [1 + (YES if one is None else one.n_present) for one in spaces]
     if not np.array_equal(starts_of(sizes), table.space_starts):
         raise ValueError("the words are not those of the numbers")  # they would lead outside
