@@ -343,7 +343,8 @@ def _by_element(term: Call | Case, event: Any, now: int) -> Any:
     lists = [one for one in term.facts.elements if type(one.resolve(event)) is list]
     if not lists:
         return term.computed(event, now)
-    if len(lists) > 1:
+    facts = term.facts
+    if len(lists) > 1 or (facts.strict and any(a.resolve(event) is None for a in facts.attributes)):
         return None
     (attribute,) = lists
     return [
