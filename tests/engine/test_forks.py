@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import remuda
 from strategies import SEED, SHARDS, count
 
 CHILD = Path(__file__).with_name("forks_child.py")
@@ -131,3 +132,9 @@ over.set()
 
 def test_a_fork_finds_no_lock_held(tmp_path: Path) -> None:
     assert ran("-c", HELD, str(tmp_path)) == ["['c0', 'c1', 'c2', 'more'] 4 []", "0"]
+
+
+def test_no_attribute_waits_for_a_lock_that_a_fork_may_have_taken() -> None:
+    """Those of functools do, in Python 3.11: a child of a thread that held it hung."""
+    sources = Path(remuda.__file__).parent.rglob("*.py")
+    assert [str(one) for one in sources if "cached_property" in one.read_text()] == []

@@ -11,7 +11,6 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable
 from decimal import Decimal
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +34,7 @@ from remuda.model.conditions import (
     Version,
 )
 from remuda.model.hierarchies import Hierarchy
+from remuda.model.lazily import lazily
 from remuda.model.networks import address_at, place_of
 from remuda.model.values import Kind, is_text, key, number, ordered
 from remuda.model.versions import VersionKey, version_key
@@ -103,7 +103,7 @@ class ValueSpaces:
             case _:
                 raise TypeError(f"{condition!r} is not about values")
 
-    @cached_property
+    @lazily
     def thresholds(self) -> tuple[Longs, Floats]:
         """The smallest integer, and the smallest float, that lies beyond each cut of the numbers.
 

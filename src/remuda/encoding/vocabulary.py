@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import cached_property
 
 import numpy as np
 
@@ -52,6 +51,7 @@ from remuda.model.conditions import (
     Version,
 )
 from remuda.model.expressions import And, Expression, Polarity, Predicate, reads_clock
+from remuda.model.lazily import lazily
 from remuda.model.terms import Origin, Term, attribute_of, facts_of, origin_of
 
 YES = 1
@@ -187,13 +187,13 @@ class Vocabulary:
     space_starts: Ints
     predicates: Predicates
 
-    @cached_property
+    @lazily
     def attributes(self) -> frozenset[Attribute]:
         """All that events are looked at for."""
         terms = dict.fromkeys(dimension.term for dimension in self.dimensions)
         return frozenset(one for term in terms for one in facts_of(term).attributes)
 
-    @cached_property
+    @lazily
     def weighed(self) -> dict[Attribute | None, int]:
         """The paths of the dimensions, by which events weigh them, and their order.
 

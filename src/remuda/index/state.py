@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -33,6 +32,7 @@ from remuda.index.weighing import Weighing
 from remuda.language.criterion import Criterion
 from remuda.matchers.contract import Hits
 from remuda.matchers.kernels.programs import NEVER
+from remuda.model.lazily import lazily
 
 _LOG = logging.getLogger(__name__)
 _FEW = 64  # a share of a part below which its criteria are tried one by one
@@ -475,7 +475,7 @@ class Names(Sequence[str]):
         number = int(np.searchsorted(self.starts, position, side="right")) - 1
         return self.state.get((number, int(position - self.starts[number]))).criterion
 
-    @cached_property
+    @lazily
     def orders(self) -> Longs:
         """Of each position: its criterion's order of insertion."""
         return self.state.orders()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from remuda.matchers.auto.blocks import SIZE, Blocks
 from remuda.matchers.auto.listed_events import Listing
 from remuda.matchers.auto.ranked import Alone
 from remuda.matchers.kernels.bits import addresses
+from remuda.model.lazily import lazily
 
 _MOST_SPACES = 1 << 17  # of a batch's events
 _FEWEST_ROWS, _MOST_ROWS = 1 << 20, 1 << 25  # in blocks: 4 to 128 MB
@@ -43,7 +43,7 @@ class Scratch:
         self._kept: tuple[NDArray[Any], ...] = (*built, *self.alone[:5])
         self.where = addresses(*self._kept)  # all that one event's kernel takes
 
-    @cached_property
+    @lazily
     def together(self) -> Together:
         return Together(
             *self._events(MOST_EVENTS),
@@ -57,7 +57,7 @@ class Scratch:
             np.empty(QUEUE + MOST_RECORDS, np.uint32),
         )
 
-    @cached_property
+    @lazily
     def lists(self) -> Listing:
         n = self._n_masked + self._n_wide
         first, last = np.zeros(n, np.int64), np.zeros(n, np.int64)
@@ -68,11 +68,11 @@ class Scratch:
             self.queue, self.out,
         )  # fmt: skip
 
-    @cached_property
+    @lazily
     def listed(self) -> np.ndarray:
         return np.zeros(MOST_EVENTS, np.bool_)
 
-    @cached_property
+    @lazily
     def blocks(self) -> Blocks:
         return Blocks.make(_FEWEST_ROWS, MOST_EVENTS)
 
