@@ -11,6 +11,7 @@ import typer
 from remuda.cli import options
 from remuda.cli.files import FileError
 from remuda.cli.screen import working
+from remuda.cli.trees import read_trees
 
 
 def serve(
@@ -33,6 +34,7 @@ def serve(
         str | None, typer.Option("--ssl-certfile", help="A certificate, for TLS.")
     ] = None,
     key: Annotated[str | None, typer.Option("--ssl-keyfile", help="Its key.")] = None,
+    trees: options.Trees = None,
 ) -> None:
     """Serve indexes over HTTP, with a page for the browser, until SIGTERM or Ctrl-C.
 
@@ -46,7 +48,7 @@ def serve(
 
     options.check_threads()
     with working(f"opening {root}" if root else "starting"):
-        engine = Engine(root)
+        engine = Engine(root, hierarchies=read_trees(trees))
     with engine:
         scheme = "https" if certificate else "http"
         shown = f"[{host}]" if ":" in host else host
