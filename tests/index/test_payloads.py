@@ -131,3 +131,33 @@ def test_searches_do_not_see_it(tmp_path: Path) -> None:
     index.remove("c0")
     index.merge()
     assert list(index) == long[1:]
+
+
+@pytest.mark.soak
+def test_a_megabyte_on_each_goes_through_everything(tmp_path: Path) -> None:
+    """A crash, a checkpoint, merges, saving, loading and exporting."""
+    criteria = [
+        rm.Criterion(f"c{i}", a == i % 7, payload={"n": i, "text": f"{i % 10}" * 2**20})
+        for i in range(count(12, 1000))
+    ]
+    n = len(criteria) // 2
+    with rm.Engine(tmp_path / "one") as engine:
+        engine.add("ads", criteria[:n])
+        engine.add("ads", criteria[n:])
+        copytree(tmp_path / "one", tmp_path / "two")  # as the disk is before the engine is closed
+    with rm.Engine(tmp_path / "two") as engine:
+        index = engine.index("ads")
+        assert list(index) == criteria
+        exported = {one["id"]: one["payload"] for one in json.loads(engine.export("ads"))}
+        assert exported == {one.id: one.payload for one in criteria}
+        index.save(tmp_path / "index")
+    index = rm.load(tmp_path / "index")
+    index.remove("c0")
+    index.merge()
+    index.save(tmp_path / "index")
+    again = rm.load(tmp_path / "index")
+    assert list(again) == criteria[1:]
+    held = [one for one in criteria[1:] if one.holds({"a": 3})]
+    found = again.match_many([{"a": 3}])
+    assert found.ids(0) == [one.id for one in held]
+    assert found.payloads(0) == [one.payload for one in held]

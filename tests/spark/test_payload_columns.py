@@ -8,7 +8,8 @@ import pytest
 
 import remuda as rm
 from remuda.errors import RemudaError
-from remuda.spark import match, top, with_payloads
+from remuda.spark import build_index, match, top, with_payloads
+from strategies import count
 
 CRITERIA = [
     rm.Criterion("a", rm.attr("n") >= 1, payload={"bids": [3, "é"]}),
@@ -71,3 +72,23 @@ def test_what_lacks_is_told(frame, home) -> None:
         with_payloads(frame.withColumnRenamed("n", "matches"), home)
     with pytest.raises(RemudaError, match="a column n already"):
         with_payloads(match(frame, home), home, column="n")
+
+
+@pytest.mark.soak
+def test_a_megabyte_on_each(spark, tmp_path) -> None:
+    """Built on Spark and found there, each beside its own matches."""
+    criteria = [
+        rm.Criterion(f"c{i}", rm.attr("n") == i, payload=[i, f"{i % 10}" * 2**20])
+        for i in range(count(8, 1000))
+    ]
+    rows = [(one.id, one.document().decode()) for one in criteria]
+    table = spark.createDataFrame(rows, "id string, json string")
+    build_index(table, tmp_path / "index", shards=2)
+    assert {one.id: one.payload for one in rm.load(tmp_path / "index")} == {
+        one.id: one.payload for one in criteria
+    }
+    frame = spark.range(len(criteria) + 1).withColumnRenamed("id", "n").repartition(4)
+    found = match(frame, tmp_path / "index").transform(with_payloads, tmp_path / "index")
+    for row in found.toLocalIterator():
+        wanted = [criteria[row["n"]].payload] if row["n"] < len(criteria) else []
+        assert read(row["payloads"]) == wanted
