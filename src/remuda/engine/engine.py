@@ -29,6 +29,7 @@ from remuda.engine.changes import (
     encode,
     several,
 )
+from remuda.engine.following import Follower
 from remuda.engine.home import Home, Names
 from remuda.engine.snapshots import Snapshot, snapshot
 from remuda.engine.store import Slot, Store, opened
@@ -70,8 +71,8 @@ class Engine:
 
     With a path, a change is durable when the call returns; a search may see it a moment earlier.
     One process at a time opens a directory to write. With `read_only`, others open what its
-    checkpoints have published, and `refresh` takes over what was published since: changes that
-    are only in the log are not seen. A forked process searches on; what it changes is refused.
+    checkpoints have published; `refresh` takes over what was published since, `follow` also what
+    is only in the log. A forked process searches on; what it changes is refused.
     New indexes are made with its matcher, scalars and hierarchies, and keep them.
     """
 
@@ -94,6 +95,7 @@ class Engine:
         self._store: Store | None = None
         self._home: Home | None = None  # only where it is read and not written
         self._published: Names | None = None
+        self._follower: Follower | None = None
         self._unread: list[SetAside] = []
         if path is None:
             if read_only:
@@ -322,6 +324,8 @@ class Engine:
         home = self._home
         if home is None:
             raise StorageError("refresh", "only an engine that was opened read_only can refresh")
+        if self._follower is not None:
+            return self.follow()
         with self._naming:
             while True:
                 names = home.read()
@@ -335,6 +339,30 @@ class Engine:
                 else:
                     self._slots, self._published = slots, names
                     return True
+
+    def follow(self) -> bool:
+        """Take over all that the writer has done since, its log included; whether there was any.
+
+        What it has acknowledged is there then; what it is about to may be.
+        """
+        if self._home is None:
+            raise StorageError("follow", "only an engine that was opened read_only can follow")
+        with self._naming:
+            if self._follower is None:
+                self._follower = Follower(self._home)
+            moved = self._follower.advance()
+            self._slots = self._follower.slots
+        return moved
+
+    @property
+    def position(self) -> int:
+        """How far in the log of changes it is; an engine that has followed to it has seen them.
+
+        In memory, and without `follow`, it stays 0.
+        """
+        if self._store is not None:
+            return self._store.log.end
+        return 0 if self._follower is None else self._follower.position
 
     def close(self) -> None:
         """Save what has changed and let another process write; without it nothing is lost."""

@@ -61,7 +61,7 @@ class Store:
             if not self.home.begun():
                 self.home.write(Names())
             self._published = self.home.read()
-            found = _recovered(self.home, self._published)
+            found = recovered(self.home, self._published)
             self.slots, self.next_index = found.slots, found.next_index
             self.set_aside(found.set_aside())
             self.log = Log(self.home.log, found.end)
@@ -134,7 +134,7 @@ class Store:
         self.log.abandon(self._process)
 
 
-def _made(how: Made | Entry) -> Index:
+def empty_index(how: Made | Entry) -> Index:
     """An index without criteria."""
     return Index(matcher=how.matcher, scalars=how.scalars, hierarchies=trees_of(how.hierarchies))
 
@@ -142,15 +142,17 @@ def _made(how: Made | Entry) -> Index:
 def opened(home: Home, entry: Entry) -> Slot:
     """An index in its saved version."""
     if entry.version is None:
-        index = _made(entry)
+        index = empty_index(entry)
     else:
         index = load(home.index(entry.index), version=entry.version)
     return Slot(index, entry.index, entry.version, entry.since)
 
 
-def _recovered(home: Home, names: Names) -> _Recovery:
-    """The indexes as the log leaves them."""
-    recovery = _Recovery({name: opened(home, one) for name, one in names.names.items()}, names)
+def recovered(home: Home, names: Names, slots: dict[str, Slot] | None = None) -> Recovery:
+    """The indexes as the log leaves them, from their saved versions or later states."""
+    if slots is None:
+        slots = {name: opened(home, one) for name, one in names.names.items()}
+    recovery = Recovery(slots, names)
     recovery.end = replay(home.log, names.first, recovery.apply)
     if recovery.end < names.position:
         reason = f"the records from position {recovery.end} on are missing"
@@ -159,7 +161,7 @@ def _recovered(home: Home, names: Names) -> _Recovery:
     return recovery
 
 
-class _Recovery:
+class Recovery:
     """Indexes to which the changes of a log are made once more."""
 
     def __init__(self, slots: dict[str, Slot], names: Names) -> None:
@@ -218,6 +220,6 @@ class _Recovery:
             del self.slots[change.name]
         elif isinstance(change, Put) and change.made is not None:
             made = change.made
-            slot = Slot(_made(made), change.index)
+            slot = Slot(empty_index(made), change.index)
             self.slots[made.name] = self._by_number[slot.number] = slot
             self.next_index = slot.number + 1
