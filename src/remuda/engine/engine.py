@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from copy import copy
@@ -270,10 +271,11 @@ class Engine:
         seconds: float | None = None,
         events: Any = None,
         now: Now = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> Ratification:
         """Compare the index with plain evaluation, on events made from it or on given ones."""
-        index = self._slot(name).index
-        return ratify(index, full=full, seed=seed, seconds=seconds, events=events, now=now)
+        how: dict[str, Any] = {"seed": seed, "seconds": seconds, "events": events, "now": now}
+        return ratify(self._slot(name).index, full=full, progress=progress, **how)
 
     def similarity(
         self,
@@ -284,10 +286,11 @@ class Engine:
         seed: int = 0,
         n: int = 10,
         now: Now = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> Similarity:
         """The n criteria of the index that resemble a candidate most."""
-        index = self._slot(name).index
-        return similarity(index, criterion, events=events, seed=seed, n=n, now=now)
+        how: dict[str, Any] = {"events": events, "seed": seed, "n": n, "now": now}
+        return similarity(self._slot(name).index, criterion, progress=progress, **how)
 
     def checkpoint(self) -> None:
         """Save what has changed, so that opening has nothing to make good, and shorten the log.
@@ -363,6 +366,15 @@ class Engine:
         if self._store is not None:
             return self._store.log.end
         return 0 if self._follower is None else self._follower.position
+
+    @property
+    def log_size(self) -> int:
+        """The bytes that were logged since the last checkpoint; 0 where nothing is logged."""
+        return 0 if self._store is None else self._store.log.size
+
+    def age(self, name: str) -> float:
+        """The seconds since an index was changed, or opened."""
+        return time.time() - self._slot(name).changed
 
     def close(self) -> None:
         """Save what has changed and let another process write; without it nothing is lost."""
@@ -483,7 +495,7 @@ class Engine:
                 return False
             if self._store is not None:
                 check(slot.index, given)  # what is in the log must not fail
-            slot.n_changes += 1
+            slot.note_change()
             position = self._logged(body, partial(apply, slot.index, given))
         self._settle(position)
         return True
@@ -501,7 +513,7 @@ class Engine:
                     changed = [replace(one, enabled=enabled) for one in there]
                     switched = try_out(changed, slot.index.hierarchies)
                     body = encode(Put(slot.number, self._texts(switched)))
-                    slot.n_changes += 1
+                    slot.note_change()
                     position = self._logged(body, partial(slot.index.update, switched))
         self._settle(position)
 

@@ -7,6 +7,7 @@ more here. Positions of the log are the same to all who read it.
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 from remuda.engine.aside import described
 from remuda.engine.changes import Change, Delete, Drop, Put, Replace, decode
@@ -72,7 +73,7 @@ class Follower:
             if ours is None or entry.version is None or entry.since > self.position:
                 taken[name] = opened(self._home, entry)
             else:
-                taken[name] = Slot(ours.index, ours.number, ours.version, self.position)
+                taken[name] = replace(ours, since=self.position)
         return taken
 
     def _apply(self, position: int, body: memoryview) -> None:
@@ -96,6 +97,7 @@ class Follower:
         slot = next((one for one in self.slots.values() if one.number == change.index), None)
         if slot is None:  # dropped or replaced later
             return
+        slot.note_change()
         if isinstance(change, Put):
             self._put(slot, change)
         else:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import time
 from collections.abc import Collection, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
@@ -43,6 +44,12 @@ class Slot:
     n_changes: int = 0
     n_saved: int = 0  # how many of them are in that version
     lock: threading.Lock = field(default_factory=threading.Lock)
+    changed: float = field(default_factory=time.time)  # when it was, here
+
+    def note_change(self) -> None:
+        """Count a change that is about to be made."""
+        self.n_changes += 1
+        self.changed = time.time()
 
     def entry(self) -> Entry:
         scalars = sorted(map(str, self.index.scalars))
@@ -205,7 +212,8 @@ class Recovery:
         slot = self._by_number.get(change.index)
         if slot is None or position < slot.since:  # dropped later, or in the saved version
             return
-        slot.n_changes, self.changed = slot.n_changes + 1, True
+        slot.note_change()
+        self.changed = True
         pending = self.pending.setdefault(slot.number, Pending(slot.index))
         if isinstance(change, Put):
             pending.put(change.criteria, position)
