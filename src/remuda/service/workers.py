@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -111,7 +112,9 @@ class _Herd:
         part = Part(worker.number, self._root, str(self._home), address, self._leash, self._terms)
         told = msgspec.json.encode(part).decode()
         command = [sys.executable, "-m", "remuda.service.worker", told]
-        worker.process = subprocess.Popen(command, pass_fds=(address, self._leash))  # noqa: S603
+        # in a session of its own: Ctrl-C is for the one who stops them in order
+        how: dict[str, Any] = {"pass_fds": (address, self._leash), "start_new_session": True}
+        worker.process = subprocess.Popen(command, **how)  # noqa: S603
         worker.started = time.monotonic()
 
     def _look_after(self, worker: _Worker) -> None:
