@@ -17,6 +17,7 @@ from benchmarks import (
     onedim,
     others,
     ranking,
+    scale,
     shapes,
     spark,
 )
@@ -36,6 +37,7 @@ _OTHERS = {
     "engine": ("Adds a second, alone and together, durable and not; opening.", engine.main),
     "shapes": ("What does an event cost as criteria grow wide?", shapes.main),
     "spark": ("Ours beside the ways a user would write it on Spark.", spark.main),
+    "scale": ("How do build and match grow to millions of criteria on Spark?", scale.main),
     "gpu": ("The matcher gpu on a device, beside auto on all cores.", gpu.main),
     "encoding": ("What does it cost to turn events into numbers?", encoding.main),
     "evidence": ("docs/evidence.md from what `papers` measured.", evidence.main),
