@@ -102,7 +102,7 @@ def _read(paper: str, scale: str) -> Iterator[Panel]:
         base = {**_at_scale(shared, size), **_at_scale(own, size)}
         points = [_point(entry["x"], one) for one in _points(entry["points"], size)]
         if scale == "tiny":
-            base, points = shrunk(base), [shrunk(point) for point in points]
+            base, points = _shrunk(base), [_shrunk(point) for point in points]
         yield Panel(
             paper,
             entry["figure"],
@@ -138,7 +138,7 @@ def _line(line: Any) -> Line:
     return Line(line["label"], line["algorithm"], own)
 
 
-def shrunk(parameters: dict[str, Any]) -> dict[str, Any]:
+def _shrunk(parameters: dict[str, Any]) -> dict[str, Any]:
     """The same with few criteria and events: all that a test of the machinery needs."""
     few = dict(parameters)
     for key in parameters.keys() & set(_SIZES):
