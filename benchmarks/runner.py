@@ -19,6 +19,7 @@ from benchmarks import (
     ranking,
     shapes,
     spark,
+    text,
 )
 from benchmarks.definitions import Experiment, chosen, experiments, generator, small
 from benchmarks.measure import Cost, WrongAnswer, measure, warm_up
@@ -35,6 +36,7 @@ _OTHERS = {
     "shapes": ("What does an event cost as criteria grow wide?", shapes.main),
     "spark": ("Ours beside the ways a user would write it on Spark.", spark.main),
     "gpu": ("The matcher gpu on a device, beside auto on all cores.", gpu.main),
+    "text": ("Rules of texts, others' and made up, on new values and old; the scan.", text.main),
     "encoding": ("What does it cost to turn events into numbers?", encoding.main),
 }
 _FOLDERS = {

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from remuda.arrays import Bools, Longs, starts_of
+from remuda.arrays import Bools, Longs, frozen, starts_of
 from remuda.encoding.sets import SetIndex
 from remuda.encoding.spaces import OTHER, LackSpaces, OrderSpaces
 from remuda.encoding.table import EventBatch
@@ -35,6 +35,7 @@ _ENTRY = 200  # bytes of a value that is remembered, beside those of the value a
 _LARGE = 1 << 14  # bytes of a value that is looked at anew each time
 _LONG = 256  # elements of a list that is
 _TEXTS_OF_TEXTS = frozenset({"lower", "scalar_text"})  # functions by which a text stays one
+_NOTHING = EventBatch(frozen(np.zeros(2, np.int64)), frozen(np.zeros(0, np.int32)))
 _SCALARS = frozenset({str, int, float, bool, Decimal, datetime, date, type(None)})
 
 
@@ -462,6 +463,10 @@ class Encoder:
     def encode(self, events: Iterable[Any], now: int) -> EventBatch:
         """A batch of events that are Python objects."""
         rows = [self.spaces(event, now) for event in events]
+        if len(rows) == 1:
+            if not rows[0]:
+                return _NOTHING
+            return EventBatch(np.array([0, len(rows[0])]), np.array(rows[0], np.int32))
         items = [space for row in rows for space in row]
         return EventBatch(starts_of([len(row) for row in rows]), np.array(items, np.int32))
 
