@@ -217,7 +217,7 @@ class Index:
         found: list[tuple[int, str]] = []
         if tail.made is None:
             try:
-                found = tail.satisfied(event, question)
+                found = tail.satisfied(event, question) if tail.late else []
             except MemoryError:
                 raise
             except Exception:
@@ -226,8 +226,9 @@ class Index:
             parts = (*parts, tail.made)
         for part in parts:
             rows = part.match(part.segment.encoder.encode((event,), question.now), question).rows
-            orders = part.roster.orders[rows].tolist()
-            found += zip(orders, part.roster.names(rows), strict=True)
+            if len(rows):
+                orders = part.roster.orders[rows].tolist()
+                found += zip(orders, part.roster.names(rows), strict=True)
         return [name for _, name in sorted(found)]
 
     def match_json(self, event: str | bytes, *, tags: Tags = None, now: Now = None) -> list[str]:
