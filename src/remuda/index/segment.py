@@ -28,10 +28,10 @@ from remuda.index.choosing import (
 )
 from remuda.index.hits import none, only, side_by_side
 from remuda.index.owners import Owners, Owning
-from remuda.index.ranking import cnf_item_bounds, item_bounds, merits
+from remuda.index.ranking import cnf_item_bounds, item_bounds, merits, with_best_first
 from remuda.index.regions import Widened, Widening
 from remuda.index.weighing import Weighed
-from remuda.jit import kernel
+from remuda.jit import bare, kernel
 from remuda.matchers.contract import (
     CnfMatcher,
     Hits,
@@ -48,7 +48,7 @@ from remuda.matchers.contract import (
 )
 from remuda.matchers.kernels.best import Asked, Choice, Owned, choose
 from remuda.matchers.kernels.programs import lacking, score, truth
-from remuda.matchers.kernels.truth import lay_out, no_event, take_away
+from remuda.matchers.kernels.truth import Event, lay_out, no_event, take_away
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import Expression
 
@@ -157,6 +157,8 @@ class Segment:
         home: str | None = None,
     ) -> Segment:
         conjunctions, cnf = stored
+        if home is None:  # what is saved was so
+            made = with_best_first(made, ranks)
         return cls(
             made,
             conjunctions or _built(made, words, matcher, ranks, sample),
@@ -329,7 +331,9 @@ class Segment:
         conjunctions, rows, _ = self._owning.of(self.plan)
         owners = rows if kind else conjunctions
         bounds = self.plan.bounds.rows if kind else self.plan.bounds.clauses
-        owned = Owned(owners.sole, owners.rows, bounds)
+        best_first = not kind and choice.by_clauses
+        best_first = best_first and self._owning.best_first(self.plan, choice.ranks)
+        owned = Owned(owners.sole, owners.rows, bounds, best_first)
         asked = Asked(
             events.starts,
             events.spaces,
@@ -349,12 +353,24 @@ class Segment:
 
     def scores(self, events: EventBatch, found: Hits) -> Floats:
         """The score of each criterion that was found, in the order of `found.rows`."""
-        scores: Floats = _scores(
-            found.starts, found.rows, events.starts, events.spaces, self.dim_of_space,
-            self.plan.conjunctions.n_dims, self.words.ones,
-            self.plan.programs, self.plan.conjunctions.predicates,
-        )  # fmt: skip
+        scores: Floats = np.empty(len(found.rows))
+        stack: Floats = np.empty(_longest(found.rows, self.plan.programs.starts) + 1)
+        self._visit(_score_all, events, found, stack, scores)
         return scores
+
+    def _visit(
+        self,
+        visiting: Callable[..., None],
+        events: EventBatch,
+        found: Hits,
+        stack: Floats | Ints,
+        out: Floats | Bools,
+    ) -> None:
+        visiting(
+            found.starts, found.rows, events.starts, events.spaces, self.dim_of_space,
+            self.plan.conjunctions.n_dims, self.words.ones, self.plan.programs,
+            self.plan.conjunctions.predicates, stack, out,
+        )  # fmt: skip
 
     def _owned(self, hits: Hits, owners: Owners, events: EventBatch) -> Hits:
         """The owners of the clauses that were hit, checked where clauses are only necessary."""
@@ -366,10 +382,10 @@ class Segment:
             return found
         kept = ~doubtful
         doubted = only(found, doubtful)
-        kept[doubtful] = _held(
-            doubted.starts, doubted.rows, events.starts, events.spaces, self.dim_of_space,
-            self.plan.conjunctions.n_dims, self.plan.programs, self.plan.conjunctions.predicates,
-        )  # fmt: skip
+        held: Bools = np.empty(len(doubted.rows), np.bool_)
+        longest = _longest(doubted.rows, self.plan.programs.starts)
+        self._visit(_hold_all, events, doubted, np.empty(2 * longest + 2, np.int32), held)
+        kept[doubtful] = held
         return only(found, kept)
 
 
@@ -397,54 +413,49 @@ def _built_cnf(made: Plan, matcher: str) -> CnfMatcher:
     return kind.build(made.cnf, **options)
 
 
-@kernel
-def _scores(
-    found_starts: Longs,
-    found: Ints,
-    event_starts: Longs,
-    spaces: Ints,
-    dim_of_space: Ints,
-    n_dims: int,
-    attribute_weight: Floats,
-    programs: Programs,
-    predicates: Predicates,
-) -> Floats:
-    scores = np.empty(len(found), np.float64)
-    laid_out = no_event(spaces, n_dims)
-    stack = np.empty(_longest(found, programs.starts) + 1, np.float64)
-    for event in range(len(found_starts) - 1):
-        begin, end = event_starts[event], event_starts[event + 1]
-        lay_out(laid_out, begin, end, dim_of_space)
-        for i in range(found_starts[event], found_starts[event + 1]):
-            scores[i] = score(found[i], programs, attribute_weight, stack, predicates, laid_out)
-        take_away(laid_out, begin, end, dim_of_space)
-    return scores
+def _visiting(visit: Callable[..., Any]) -> Callable[..., None]:
+    """A kernel that writes what visits to rows give, while the event of each is laid out."""
+
+    @kernel
+    def visit_all(
+        found_starts: Longs,
+        found: Ints,
+        event_starts: Longs,
+        spaces: Ints,
+        dim_of_space: Ints,
+        n_dims: int,
+        attribute_weight: Floats,
+        programs: Programs,
+        predicates: Predicates,
+        stack: Floats | Ints,
+        out: Floats | Bools,
+    ) -> None:
+        laid_out = no_event(spaces, n_dims)
+        for event in range(len(found_starts) - 1):
+            if found_starts[event] == found_starts[event + 1]:
+                continue
+            begin, end = event_starts[event], event_starts[event + 1]
+            lay_out(laid_out, begin, end, dim_of_space)
+            for i in range(found_starts[event], found_starts[event + 1]):
+                out[i] = visit(found[i], programs, attribute_weight, stack, predicates, laid_out)
+            take_away(laid_out, begin, end, dim_of_space)
+
+    return visit_all
 
 
-@kernel
-def _held(
-    found_starts: Longs,
-    found: Ints,
-    event_starts: Longs,
-    spaces: Ints,
-    dim_of_space: Ints,
-    n_dims: int,
+@bare
+def _truth(
+    row: int,
     programs: Programs,
+    attribute_weight: Floats,  # noqa: ARG001 - as `score` has it
+    stack: Ints,
     predicates: Predicates,
-) -> Bools:
-    """Whether the program of each row that was found holds for its event."""
-    held = np.empty(len(found), np.bool_)
-    laid_out = no_event(spaces, n_dims)
-    stack = np.empty(2 * _longest(found, programs.starts) + 2, np.int32)
-    for event in range(len(found_starts) - 1):
-        if found_starts[event] == found_starts[event + 1]:
-            continue
-        begin, end = event_starts[event], event_starts[event + 1]
-        lay_out(laid_out, begin, end, dim_of_space)
-        for i in range(found_starts[event], found_starts[event + 1]):
-            held[i] = truth(found[i], programs, stack, predicates, laid_out)
-        take_away(laid_out, begin, end, dim_of_space)
-    return held
+    event: Event,
+) -> bool:
+    return truth(row, programs, stack, predicates, event)  # type: ignore[no-any-return]
+
+
+_score_all, _hold_all = _visiting(score), _visiting(_truth)
 
 
 @kernel
