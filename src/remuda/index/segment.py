@@ -26,12 +26,12 @@ from remuda.index.choosing import (
     groups_of,
     raised,
 )
-from remuda.index.hits import none, only, side_by_side
+from remuda.index.hits import none, side_by_side
 from remuda.index.owners import Owners, Owning
 from remuda.index.ranking import cnf_item_bounds, item_bounds, merits, with_best_first
 from remuda.index.regions import Widened, Widening
 from remuda.index.weighing import Weighed
-from remuda.jit import bare, kernel
+from remuda.jit import kernel
 from remuda.matchers.contract import (
     CnfMatcher,
     Hits,
@@ -201,6 +201,13 @@ class Segment:
 
     def match(self, events: EventBatch) -> Hits:
         """The criteria that each event satisfies, each once, in any order."""
+        if len(events.starts) == 2 and not len(events.spaces):  # an event with nothing that counts
+            if self._owning.of_nothing is None:
+                self._owning.of_nothing = self._matched(events)
+            return self._owning.of_nothing
+        return self._matched(events)
+
+    def _matched(self, events: EventBatch) -> Hits:
         owners, cnf_owners, _ = self._owning.of(self.plan)
         hits = self._owned(self.matcher.match(events), owners, events)
         if self.plan.cnf.n_rows == 0:
@@ -353,40 +360,26 @@ class Segment:
 
     def scores(self, events: EventBatch, found: Hits) -> Floats:
         """The score of each criterion that was found, in the order of `found.rows`."""
-        scores: Floats = np.empty(len(found.rows))
-        stack: Floats = np.empty(_longest(found.rows, self.plan.programs.starts) + 1)
-        self._visit(_score_all, events, found, stack, scores)
-        return scores
-
-    def _visit(
-        self,
-        visiting: Callable[..., None],
-        events: EventBatch,
-        found: Hits,
-        stack: Floats | Ints,
-        out: Floats | Bools,
-    ) -> None:
-        visiting(
+        scores: Floats = _scores(
             found.starts, found.rows, events.starts, events.spaces, self.dim_of_space,
-            self.plan.conjunctions.n_dims, self.words.ones, self.plan.programs,
-            self.plan.conjunctions.predicates, stack, out,
+            self.plan.conjunctions.n_dims, self.words.ones,
+            self.plan.programs, self.plan.conjunctions.predicates,
         )  # fmt: skip
+        return scores
 
     def _owned(self, hits: Hits, owners: Owners, events: EventBatch) -> Hits:
         """The owners of the clauses that were hit, checked where clauses are only necessary."""
         found = owners.hit(hits)
         if not self._owning.of(self.plan)[2]:
             return found
-        doubtful = self.plan.checked[found.rows]
-        if not doubtful.any():
-            return found
-        kept = ~doubtful
-        doubted = only(found, doubtful)
-        held: Bools = np.empty(len(doubted.rows), np.bool_)
-        longest = _longest(doubted.rows, self.plan.programs.starts)
-        self._visit(_hold_all, events, doubted, np.empty(2 * longest + 2, np.int32), held)
-        kept[doubtful] = held
-        return only(found, kept)
+        room = self._owning.lend_to_check(self.plan)
+        starts, rows = _checked(
+            found.starts, found.rows, self.plan.checked, events.starts, events.spaces,
+            self.dim_of_space, room.first, room.last, room.stack, self.plan.programs,
+            self.plan.conjunctions.predicates,
+        )  # fmt: skip
+        self._owning.checking.append(room)
+        return Hits(starts, rows, found.candidates)
 
 
 def _built(
@@ -413,49 +406,67 @@ def _built_cnf(made: Plan, matcher: str) -> CnfMatcher:
     return kind.build(made.cnf, **options)
 
 
-def _visiting(visit: Callable[..., Any]) -> Callable[..., None]:
-    """A kernel that writes what visits to rows give, while the event of each is laid out."""
-
-    @kernel
-    def visit_all(
-        found_starts: Longs,
-        found: Ints,
-        event_starts: Longs,
-        spaces: Ints,
-        dim_of_space: Ints,
-        n_dims: int,
-        attribute_weight: Floats,
-        programs: Programs,
-        predicates: Predicates,
-        stack: Floats | Ints,
-        out: Floats | Bools,
-    ) -> None:
-        laid_out = no_event(spaces, n_dims)
-        for event in range(len(found_starts) - 1):
-            if found_starts[event] == found_starts[event + 1]:
-                continue
-            begin, end = event_starts[event], event_starts[event + 1]
-            lay_out(laid_out, begin, end, dim_of_space)
-            for i in range(found_starts[event], found_starts[event + 1]):
-                out[i] = visit(found[i], programs, attribute_weight, stack, predicates, laid_out)
-            take_away(laid_out, begin, end, dim_of_space)
-
-    return visit_all
-
-
-@bare
-def _truth(
-    row: int,
+@kernel
+def _scores(
+    found_starts: Longs,
+    found: Ints,
+    event_starts: Longs,
+    spaces: Ints,
+    dim_of_space: Ints,
+    n_dims: int,
+    attribute_weight: Floats,
     programs: Programs,
-    attribute_weight: Floats,  # noqa: ARG001 - as `score` has it
-    stack: Ints,
     predicates: Predicates,
-    event: Event,
-) -> bool:
-    return truth(row, programs, stack, predicates, event)  # type: ignore[no-any-return]
+) -> Floats:
+    scores = np.empty(len(found), np.float64)
+    laid_out = no_event(spaces, n_dims)
+    stack = np.empty(_longest(found, programs.starts) + 1, np.float64)
+    for event in range(len(found_starts) - 1):
+        begin, end = event_starts[event], event_starts[event + 1]
+        lay_out(laid_out, begin, end, dim_of_space)
+        for i in range(found_starts[event], found_starts[event + 1]):
+            scores[i] = score(found[i], programs, attribute_weight, stack, predicates, laid_out)
+        take_away(laid_out, begin, end, dim_of_space)
+    return scores
 
 
-_score_all, _hold_all = _visiting(score), _visiting(_truth)
+@kernel
+def _checked(
+    found_starts: Longs,
+    found: Ints,
+    checked: Bools,
+    event_starts: Longs,
+    spaces: Ints,
+    dim_of_space: Ints,
+    first: Longs,
+    last: Longs,
+    stack: Ints,
+    programs: Programs,
+    predicates: Predicates,
+) -> tuple[Longs, Ints]:
+    """What was found, less the rows that are to be checked and whose programs do not hold.
+
+    `first` and `last` are 0 for all dimensions before and after: an event pays for its own alone.
+    """
+    starts, rows = np.zeros(len(found_starts), np.int64), np.empty(len(found), np.int32)
+    laid_out, n = Event(spaces, first, last), 0
+    for event in range(len(found_starts) - 1):
+        begin, end = event_starts[event], event_starts[event + 1]
+        doubtful = False
+        for i in range(found_starts[event], found_starts[event + 1]):
+            row = found[i]
+            if checked[row]:
+                if not doubtful:
+                    lay_out(laid_out, begin, end, dim_of_space)
+                    doubtful = True
+                if not truth(row, programs, stack, predicates, laid_out):
+                    continue
+            rows[n] = row
+            n += 1
+        if doubtful:
+            take_away(laid_out, begin, end, dim_of_space)
+        starts[event + 1] = n
+    return starts, rows[:n].copy()
 
 
 @kernel
