@@ -17,7 +17,7 @@ from remuda.encoding.columns import Codes, Columns, Cut, Numbers
 from remuda.encoding.encoder import Encoder, OriginEncoder, TermEncoder
 from remuda.encoding.spaces import OTHER, ValueSpaces
 from remuda.encoding.table import EventBatch
-from remuda.encoding.term_columns import Column, evaluated
+from remuda.encoding.term_columns import DAY, FIRST_DAY, LAST_DAY, Column, evaluated
 from remuda.encoding.texts import by_row
 from remuda.model.attributes import Attribute, Digits, Element, Every, Lack, Step
 from remuda.model.jsonpaths import EVERYTHING
@@ -26,8 +26,8 @@ from remuda.model.values import Kind, tidy
 
 Array: TypeAlias = Any  # pyarrow has no types of its own
 
-_YEARS = -719_162, 2_932_896  # the days of Python's calendar, since 1970
-_INSTANTS = _YEARS[0] * 86_400_000_000, (_YEARS[1] + 1) * 86_400_000_000 - 1
+_YEARS = FIRST_DAY, LAST_DAY
+_INSTANTS = FIRST_DAY * DAY, (LAST_DAY + 1) * DAY - 1
 
 _SMALL_ROW = 1000  # columns of a row, of which a path sees all that there is
 _STRANGE = object()  # a value that is there, and satisfies nothing
@@ -41,22 +41,17 @@ def encode(encoder: Encoder, table: pa.Table | pa.RecordBatch, now: int) -> Even
     known = _KnownColumns(columns, n)
     _ = encoder.texts  # so that terms know theirs
     for one, may_be_computed in encoder.apart:
-        computed = _computed(one, known) if may_be_computed else None
-        if computed is not None:
-            present, found = computed
+        whole = _computed(one, known) if may_be_computed else None
+        if whole is None and isinstance(one.origin, Joint):
+            whole = _together(one, one.origin, columns, n, now)
+        if whole is None and str(one.origin) == EVERYTHING:
+            whole = _everywhere(one, columns, n, now)
+        if whole is not None:
+            present, found = whole
             rows.append(np.repeat(present, np.diff(found.starts)))
             spaces.append(found.items)
             continue
-        if isinstance(one.origin, Joint):
-            present, found = _together(one, one.origin, columns, n, now)
-            rows.append(np.repeat(present, np.diff(found.starts)))
-            spaces.append(found.items)
-            continue
-        everywhere = _everywhere(one, columns, n, now) if str(one.origin) == EVERYTHING else None
-        if everywhere is not None:
-            rows.append(np.repeat(np.arange(n), np.diff(everywhere.starts)))
-            spaces.append(everywhere.items)
-            continue
+        assert not isinstance(one.origin, Joint)
         values = _resolve(columns, one.origin, n)
         present = np.empty(0, np.int64)
         if values is not None and len(values) > values.null_count:
@@ -196,8 +191,8 @@ def objects(rows: Any) -> list[Any]:
 
 def _everywhere(
     encoder: OriginEncoder, columns: dict[str, Array], n_rows: int, now: int
-) -> Ragged | None:
-    """The spaces of all that stands in each row, column by column; None where that is not all."""
+) -> tuple[Longs, Ragged] | None:
+    """The rows and the spaces of all that stands in each; None where columns do not tell them."""
     whole = {name: _whole(column) for name, column in columns.items()}
     if not whole or encoder.lacks or not encoder.by_element or len(whole) > _SMALL_ROW:
         return None
@@ -213,7 +208,7 @@ def _everywhere(
         raise
     except Exception:  # row by row, so that only what is at fault goes without
         return None
-    return by_row(np.concatenate(rows), np.concatenate(spaces), n_rows)
+    return np.arange(n_rows), by_row(np.concatenate(rows), np.concatenate(spaces), n_rows)
 
 
 def _encoded(encoder: OriginEncoder, values: Array, now: int) -> tuple[Longs, Ragged]:
