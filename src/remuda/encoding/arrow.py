@@ -45,17 +45,14 @@ def encode(encoder: Encoder, table: pa.Table | pa.RecordBatch, now: int) -> Even
         whole = _computed(one, known) if may_be_computed else None
         if whole is None and isinstance(one.origin, Joint):
             whole = _together(one, one.origin, columns, n, now)
+        if whole is None and str(one.origin) == EVERYTHING:
+            whole = _everywhere(one, columns, n, now)
         if whole is not None:
             present, found = whole
             rows.append(np.repeat(present, np.diff(found.starts)))
             spaces.append(found.items)
             continue
         assert not isinstance(one.origin, Joint)
-        everywhere = _everywhere(one, columns, n, now) if str(one.origin) == EVERYTHING else None
-        if everywhere is not None:
-            rows.append(np.repeat(np.arange(n), np.diff(everywhere.starts)))
-            spaces.append(everywhere.items)
-            continue
         values = _resolve(columns, one.origin, n)
         present = np.empty(0, np.int64)
         if values is not None and len(values) > values.null_count:
@@ -195,8 +192,8 @@ def objects(rows: Any) -> list[Any]:
 
 def _everywhere(
     encoder: OriginEncoder, columns: dict[str, Array], n_rows: int, now: int
-) -> Ragged | None:
-    """The spaces of all that stands in each row, column by column; None where that is not all."""
+) -> tuple[Longs, Ragged] | None:
+    """The rows and the spaces of all that stands in each; None where columns do not tell them."""
     whole = {name: _whole(column) for name, column in columns.items()}
     if not whole or encoder.lacks or not encoder.by_element or len(whole) > _SMALL_ROW:
         return None
@@ -212,7 +209,7 @@ def _everywhere(
         raise
     except Exception:  # row by row, so that only what is at fault goes without
         return None
-    return by_row(np.concatenate(rows), np.concatenate(spaces), n_rows)
+    return np.arange(n_rows), by_row(np.concatenate(rows), np.concatenate(spaces), n_rows)
 
 
 def _encoded(encoder: OriginEncoder, values: Array, now: int) -> tuple[Longs, Ragged]:
