@@ -17,6 +17,7 @@ from benchmarks import (
     onedim,
     others,
     ranking,
+    service,
     shapes,
     spark,
 )
@@ -32,6 +33,7 @@ _OTHERS = {
     "onedim": ("The PS-Tree beside the Interval-Tree and the Segment-Tree.", onedim.main),
     "ranking": ("What do the best N cost beside all matches?", ranking.main),
     "engine": ("Adds a second, alone and together, durable and not; opening.", engine.main),
+    "service": ("What does HTTP cost beside the framework, and in process?", service.main),
     "shapes": ("What does an event cost as criteria grow wide?", shapes.main),
     "spark": ("Ours beside the ways a user would write it on Spark.", spark.main),
     "gpu": ("The matcher gpu on a device, beside auto on all cores.", gpu.main),

@@ -19,6 +19,8 @@ _FILES = {
     "/": ("index.html", "text/html"),
     "/page/style.css": ("style.css", "text/css"),
     "/page/script.js": ("script.js", "text/javascript"),
+    "/api": ("api.html", "text/html"),
+    "/page/api.js": ("api.js", "text/javascript"),
 }
 _POLICY = {
     "content-security-policy": "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'",
