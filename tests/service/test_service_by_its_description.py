@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from schemas import drawn_from, faults
+from openapi_schemas import drawn_from, faults
 
 import remuda as rm
 from asking import Asker
