@@ -76,7 +76,7 @@ def _text(value: Any) -> str:
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-@settings(max_examples=count(20, 2_000), suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=count(12, 2_000), suppress_health_check=list(HealthCheck), deadline=None)
 @given(data=st.data())
 @pytest.mark.soak
 def test_service_keeps_to_its_description(name: str, data: st.DataObject) -> None:
