@@ -43,6 +43,9 @@ def serve(
         int, typer.Option(help="The most events or criteria of a request.", min=1)
     ] = 1_000_000,
     connections: Annotated[int, typer.Option(help="The most at once.", min=1)] = 1_000,
+    idle: Annotated[
+        float, typer.Option(help="Seconds that a connection may ask nothing.", min=0.1)
+    ] = 60.0,
     log: Annotated[
         Literal["text", "json"], typer.Option(help="Lines for people, or objects for machines.")
     ] = "text",
@@ -81,7 +84,7 @@ def serve(
         host=host,
         port=port,
         tokens=tokens,
-        limits=Limits(body=body, batch=batch, seconds=seconds, connections=connections),
+        limits=Limits(body=body, batch=batch, seconds=seconds, connections=connections, idle=idle),
         log=log,
         visits=access_log,
         hits=hits,
