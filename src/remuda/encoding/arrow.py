@@ -696,15 +696,12 @@ def _only_networks(encoder: OriginEncoder) -> tuple[int, OrderSpaces] | None:
     if encoder.clocked or len(encoder.timeless) != 1:
         return None
     (term,) = encoder.timeless
-    if term.term is not term.origin or term.patterns or term.tests or len(term.cells) != 1:
+    if term.term is not term.origin or term.texts.conditions or term.tests:
         return None
-    start, spaces = term.cells[0]
-    among = isinstance(spaces, OrderSpaces) and spaces.order is NETWORKS
-    return (start, spaces) if among else None
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    if not len(term.orders) == len(term.cells) == 1:
+        return None
+    start, spaces = term.orders[0]
+    return (start, spaces) if spaces.order is NETWORKS else None
 
 
 def _value_cells(term: TermEncoder) -> list[tuple[int, ValueSpaces]] | None:
