@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -123,6 +124,16 @@ def test_it_changes_what_the_service_has(engine: rm.Engine, client: rm.Client) -
     assert client.search("ads", {"a": 1}) == ["n1"]
 
 
+def test_long_work_is_waited_for(engine: rm.Engine, client: rm.Client) -> None:
+    found, expected = client.ratify("ads", full=False), engine.ratify("ads", full=False)
+    assert found.ok
+    assert replace(found, seconds=0) == replace(expected, seconds=0)
+    candidate = rm.Criterion("young too", rm.parse("age < 20 AND platform = 'web'"))
+    assert client.similarity("ads", candidate, n=2) == engine.similarity("ads", candidate, n=2)
+    with pytest.raises(rm.IndexNotFound):
+        client.ratify("none")
+
+
 REFUSED: dict[str, Any] = {
     "index": lambda asked: asked.search("none", {}),
     "criterion": lambda asked: asked.get("ads", "none"),
@@ -199,6 +210,19 @@ def test_another_version_is_told_once(
     assert caplog.text.count("the service 99.1") == 1
 
 
+def test_another_version_is_told_by_the_service_too(
+    engine: rm.Engine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    transport = Lasting(application(Service(engine)))
+    assert rm.Client(OURSELVES, transport=transport).names() == ["ads"]
+    assert not caplog.text
+    monkeypatch.setattr(module, "_OWN", "99.2")
+    monkeypatch.setattr(module, "_SAID", set())
+    for _ in range(2):
+        rm.Client(OURSELVES, transport=transport).names()
+    assert caplog.text.count("a client 99.2") == 1
+
+
 @pytest.mark.parametrize(
     "answer", [b"", b"<html>", b"[]", b'{"error": "Engine"}', b'{"error": "IndexNotFound"}']
 )
@@ -216,6 +240,7 @@ def test_the_same_can_be_awaited(engine: rm.Engine) -> None:
         async with rm.AsyncClient(OURSELVES, transport=transport) as client:
             assert await client.search("ads", EVENT) == engine.search("ads", EVENT)
             await client.add("new", RULES)
+            assert (await client.ratify("new", full=False)).ok
             with pytest.raises(rm.IndexNotFound):
                 await client.search("none", {})
         assert engine.names() == ["ads", "new"]

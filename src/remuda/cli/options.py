@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Annotated
 
@@ -61,6 +61,12 @@ Master = Annotated[str, typer.Option("--master", help="Where Spark runs.")]
 Conf = Annotated[
     list[str] | None, typer.Option("--conf", help="A setting of Spark, as key=value; repeat.")
 ]
+Ship = Annotated[
+    bool, typer.Option("--ship", help="Send the index with the job: workers need not reach it.")
+]
+IgnoreCase = Annotated[
+    bool, typer.Option("--ignore-case", help="Names of columns and fields as Spark reads them.")
+]
 Matcher = Annotated[str, typer.Option("--matcher", help="The algorithm that finds.")]
 Scalars = Annotated[
     list[str] | None,
@@ -116,6 +122,16 @@ def check_matcher(name: str) -> None:
 
     if name not in NAMES:
         raise typer.BadParameter(f"there is no matcher {name!r}; there are {', '.join(NAMES)}")
+
+
+def refuse_spark(how: Mapping[str, bool]) -> None:
+    """Refuse what is said of Spark where the work is done in this process."""
+    for option, given in {
+        "--ship": how["ship"],
+        "--ignore-case": not how["case_sensitive"],
+    }.items():
+        if given:
+            raise typer.BadParameter(f"{option} is for Spark: leave --local out")
 
 
 def check_threads() -> None:

@@ -48,7 +48,7 @@ from remuda.language.text import parse
 from remuda.matchers.contract import Hits, check_name, conjunction_matcher
 from remuda.model.attributes import Attribute
 from remuda.model.binding import bound
-from remuda.model.conditions import OF_LACK
+from remuda.model.conditions import OF_LACK, AnyElement, Condition, EveryElement
 from remuda.model.explanations import Explanation
 from remuda.model.expressions import Expression, Predicate, clock, fold
 from remuda.model.hierarchies import Hierarchies
@@ -199,6 +199,10 @@ class Index:
         """The paths that the criteria look at, in code-point order."""
         return sorted(map(str, _attributes(self._state)))
 
+    def field_names(self) -> set[str]:
+        """Every name in those paths, and in those that are looked at within elements of lists."""
+        return _field_names(self._state)
+
     def tells_null_from_absent(self) -> bool:
         """Whether some criterion does: a table must then keep what a map lacks apart from null."""
         return _tells_null_from_absent(self._state)
@@ -213,7 +217,7 @@ class Index:
         found: list[tuple[int, str]] = []
         if tail.made is None:
             try:
-                found = tail.satisfied(event, question)
+                found = tail.satisfied(event, question) if tail.late else []
             except MemoryError:
                 raise
             except Exception:
@@ -222,8 +226,9 @@ class Index:
             parts = (*parts, tail.made)
         for part in parts:
             rows = part.match(part.segment.encoder.encode((event,), question.now), question).rows
-            orders = part.roster.orders[rows].tolist()
-            found += zip(orders, part.roster.names(rows), strict=True)
+            if len(rows):
+                orders = part.roster.orders[rows].tolist()
+                found += zip(orders, part.roster.names(rows), strict=True)
         return [name for _, name in sorted(found)]
 
     def match_json(self, event: str | bytes, *, tags: Tags = None, now: Now = None) -> list[str]:
@@ -685,6 +690,28 @@ def _attributes(state: State) -> set[Attribute]:
     for late in state.tail:
         fold(late.criterion.expression, lambda node, _: _note(node, found))
     return found
+
+
+def _field_names(state: State) -> set[str]:
+    paths: set[Attribute] = set()
+
+    def note(node: Expression, _: Any) -> None:
+        _note(node, paths)
+        if isinstance(node, Predicate):
+            note_inner(node.condition)
+
+    def note_inner(condition: Condition | None) -> None:
+        if isinstance(condition, AnyElement | EveryElement):
+            fold(condition.expression, note)
+
+    for part in state.parts:
+        vocabulary = part.segment.words.vocabulary
+        paths |= vocabulary.attributes
+        for dimension in vocabulary.dimensions:
+            note_inner(dimension.condition)
+    for late in state.tail:
+        fold(late.criterion.expression, note)
+    return {name for path in paths for name in path.names}
 
 
 def _tells_null_from_absent(state: State) -> bool:

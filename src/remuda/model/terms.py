@@ -243,6 +243,21 @@ def root_of(term: Term) -> Term:
     return term
 
 
+def chain_of(term: Term) -> tuple[Function, ...] | None:
+    """The functions that are applied to each value of the term's one attribute, first to last.
+
+    None where the term is more than such a chain.
+    """
+    found: list[Function] = []
+    while isinstance(term, Call):
+        function = term.function
+        if len(term.arguments) > 1 or function.whole or function.on_missing or function.clock:
+            return None
+        found.append(function)
+        (term,) = term.arguments or (Literal(None),)
+    return tuple(reversed(found)) if isinstance(term, Attribute) else None
+
+
 def operations_of(term: Term) -> tuple[Operation, ...]:
     """Mustang's operations on its root, first to last."""
     found: list[Operation] = []

@@ -12,11 +12,15 @@ from starlette.responses import Response
 from remuda.service.bodies import Health
 from remuda.service.calls import JSON, VERSION, Call, Endpoint, json
 from remuda.service.description import describe
+from remuda.service.metrics import KIND, exposition
+from remuda.service.tokens import Role
 
 _FILES = {
     "/": ("index.html", "text/html"),
     "/page/style.css": ("style.css", "text/css"),
     "/page/script.js": ("script.js", "text/javascript"),
+    "/api": ("api.html", "text/html"),
+    "/page/api.js": ("api.js", "text/javascript"),
 }
 _POLICY = {
     "content-security-policy": "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'",
@@ -33,6 +37,11 @@ async def readyz(call: Call) -> Response:
     if call.service.ready.is_set():
         return json(Health("ready", VERSION))
     return json(Health("starting", VERSION, "kernels are being compiled"), 503)
+
+
+async def metrics(call: Call) -> Response:
+    text = await call.work(exposition, call.service.counts, call.engine)
+    return Response(text, headers={"content-type": KIND})
 
 
 def _file(name: str, kind: str) -> Callable[[Call], Awaitable[Response]]:
@@ -53,15 +62,20 @@ _PROBES = (
         "GET", "/readyz", None, readyz, "Whether it is ready", gives={JSON: Health},
         statuses=(200, 503),
     ),
+    Endpoint("GET", "/metrics", Role.READ, metrics, "For Prometheus", gives={"text/plain": bytes}),
 )  # fmt: skip
 
 
 def endpoints(others: Iterable[Endpoint]) -> list[Endpoint]:
     """The probes, the page, and the description of these and others."""
-    document = json(describe([*others, *_PROBES])).body
+    every = [*others, *_PROBES]
+
+    @cache
+    def document() -> bytes:
+        return bytes(json(describe(every)).body)
 
     async def openapi(_call: Call) -> Response:
-        return Response(document, media_type=JSON)
+        return Response(document(), media_type=JSON)
 
     gives: dict[str, Any] = {JSON: dict[str, Any]}
     found = [Endpoint("GET", path, None, _file(*what), "The page") for path, what in _FILES.items()]
