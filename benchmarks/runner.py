@@ -9,6 +9,7 @@ from benchmarks import against as by_turns
 from benchmarks import (
     auto,
     core,
+    drift,
     encoding,
     engine,
     gpu,
@@ -34,6 +35,7 @@ _OTHERS = {
     "engine": ("Adds a second, alone and together, durable and not; opening.", engine.main),
     "shapes": ("What does an event cost as criteria grow wide?", shapes.main),
     "spark": ("Ours beside the ways a user would write it on Spark.", spark.main),
+    "drift": ("How soon does a live tree follow events that change?", drift.main),
     "gpu": ("The matcher gpu on a device, beside auto on all cores.", gpu.main),
     "encoding": ("What does it cost to turn events into numbers?", encoding.main),
 }

@@ -20,7 +20,7 @@ from remuda.matchers.kernels.pairs import pair_of
 from remuda.matchers.onedim import IntervalTree, SegmentTree
 from remuda.matchers.pstbloom import PSTBloom
 from remuda.matchers.pstforest import contains, has_access
-from remuda.matchers.psthash import PSTHash, _access
+from remuda.matchers.psthash import PSTHash
 from remuda.matchers.pstree import PSTree, PSTreeB
 
 Matcher = PSTBloom | PSTHash
@@ -298,7 +298,7 @@ def in_trees(matcher: Matcher, slot: int) -> list[list[tuple[int, int]]]:
     predicates = forest.records.clause(slot)
     which = np.flatnonzero(forest.is_narrow(predicates)).tolist()
     if isinstance(matcher, PSTHash):
-        same, n_access = _access(forest, predicates)
+        same, n_access = matcher._access(predicates)
         assert same.dim.tolist() == predicates.dim.tolist()  # they lie in the order of their ranks
         which = list(range(n_access))
     return [spans_of(predicates, i) for i in which]
@@ -321,7 +321,7 @@ def check_lists(matcher: Matcher, slots: list[int]) -> None:
     expected: Counter[tuple[str, int, int]] = Counter()
     for slot in slots:
         predicates = forest.records.clause(slot)
-        n_access = _access(forest, predicates)[1] if isinstance(matcher, PSTHash) else 0
+        n_access = matcher._access(predicates)[1] if isinstance(matcher, PSTHash) else 0
         if n_access == 2:
             leaves = [forest.covered(predicates, i) for i in range(2)]
             first, second = sorted(range(2), key=lambda i: predicates.dim[i])

@@ -104,6 +104,10 @@ class TermEncoder:
             self.patterns.append(dimension.condition.whole_pattern)
             self.pattern_spaces.append(start + YES)
 
+    def forget(self) -> None:
+        """Compile anew what is asked of texts and elements: there is more of it."""
+        self._pattern_set = self._of_elements = self._every = None
+
     def spaces(self, raw: Any, now: int) -> list[int]:
         """The spaces of a present raw value on these dimensions; none where the term is missing."""
         term = self.term
@@ -202,10 +206,14 @@ class OriginEncoder:
     timeless: list[TermEncoder] = field(default_factory=list)
     clocked: list[TermEncoder] = field(default_factory=list)
     lacks: list[tuple[int, LackSpaces]] = field(default_factory=list)  # with their first spaces
-    _seen: dict[Any, list[int]] = field(default_factory=dict)
+    seen: dict[Any, list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.memory.seen.append(self._seen)
+        self.memory.seen.append(self.seen)
+
+    def forget(self) -> None:
+        """Look anew at values that were seen."""
+        self.seen.clear()
 
     def spaces(self, raw: Any, now: int) -> list[int]:
         """The spaces of a present raw value."""
@@ -249,12 +257,12 @@ class OriginEncoder:
             if key is None:
                 return _along(self.timeless, raw, now)
         try:
-            found = self._seen.get(key)
+            found = self.seen.get(key)
         except TypeError:  # a signalling NaN
             return _along(self.timeless, raw, now)
         if found is None:
             found = _along(self.timeless, raw, now)
-            self.memory.keep(self._seen, key, raw, found)
+            self.memory.keep(self.seen, key, raw, found)
         return found
 
 
@@ -295,40 +303,49 @@ def _field(origin: Origin) -> str | None:
 class Encoder:
     """Events to spaces for one vocabulary; only attributes that it mentions are looked up."""
 
-    def __init__(self, vocabulary: Vocabulary, asker: Asker = Plainly) -> None:
-        starts = vocabulary.space_starts.tolist()
-        entries = list(zip(vocabulary.dimensions, vocabulary.spaces, starts[:-1], strict=True))
-        terms: dict[tuple[Term, bool], TermEncoder] = {}
-        for dimension, spaces, start in entries:
-            key = dimension.term, dimension.reads_clock
-            term = terms.get(key)
-            if term is None:
-                origin = dimension.origin
-                one = origin if dimension.term == origin else dimension.term
-                term = terms[key] = TermEncoder(origin, one, asker=asker)
-            term.enter(dimension, spaces, start)
+    def __init__(self, vocabulary: Vocabulary | None = None, asker: Asker = Plainly) -> None:
         self.aside: dict[int, str] = {}
-        memory = Memory()
-        by_origin: dict[Origin, OriginEncoder] = {}
-        for (_, reads_clock), term in terms.items():
-            encoder = by_origin.get(term.origin)
-            if encoder is None:
-                encoder = OriginEncoder(term.origin, memory, self.aside)
-                by_origin[term.origin] = encoder
-            (encoder.clocked if reads_clock else encoder.timeless).append(term)
-            lacks = [(at, one) for at, one in term.cells if isinstance(one, LackSpaces)]
-            encoder.lacks += lacks
-        self.origins = list(by_origin.values())
-        self._memory = memory
-        self._apart: list[tuple[OriginEncoder, bool]] | None = None
+        self._asker, self._memory = asker, Memory()
+        self._terms: dict[tuple[Term, bool], TermEncoder] = {}
+        self._by_origin: dict[Origin, OriginEncoder] = {}
         self._by_name: dict[str, list[OriginEncoder]] = {}  # of a field that it cannot do without
         self._others: list[OriginEncoder] = []
-        for encoder in self.origins:
-            name = _field(encoder.origin)
-            if name is None:
-                self._others.append(encoder)
-            else:
-                self._by_name.setdefault(name, []).append(encoder)
+        self._apart: list[tuple[OriginEncoder, bool]] | None = None
+        if vocabulary is not None:
+            starts = vocabulary.space_starts.tolist()[:-1]
+            for entry in zip(vocabulary.dimensions, vocabulary.spaces, starts, strict=True):
+                self.enter(*entry)
+
+    def enter(self, dimension: Dimension, spaces: Spaces, start: int) -> None:
+        """Take up one more dimension, whose spaces begin at `start`."""
+        key = dimension.term, dimension.reads_clock
+        term, origin = self._terms.get(key), self._by_origin.get(dimension.origin)
+        if origin is None:
+            origin = OriginEncoder(dimension.origin, self._memory, self.aside)
+            self._by_origin[dimension.origin] = origin
+            name = _field(origin.origin)
+            same = self._others if name is None else self._by_name.setdefault(name, [])
+            same.append(origin)
+        if term is None:
+            one = origin.origin if dimension.term == origin.origin else dimension.term
+            term = self._terms[key] = TermEncoder(origin.origin, one, asker=self._asker)
+            (origin.clocked if dimension.reads_clock else origin.timeless).append(term)
+        term.enter(dimension, spaces, start)
+        if isinstance(spaces, LackSpaces):
+            origin.lacks.append((start, spaces))
+
+    def forget(self, dimension: Dimension) -> None:
+        """Look anew at values of the dimension: its spaces are others, or there are more."""
+        self._by_origin[dimension.origin].forget()
+        self._terms[dimension.term, dimension.reads_clock].forget()
+        if self._apart is not None:
+            self._apart = None
+            self._memory.seen = [one.seen for one in self._by_origin.values()]
+
+    @property
+    def origins(self) -> list[OriginEncoder]:
+        """All that is looked up in events."""
+        return list(self._by_origin.values())
 
     @property
     def apart(self) -> list[tuple[OriginEncoder, bool]]:

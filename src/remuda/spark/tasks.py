@@ -160,7 +160,10 @@ def opened(path: str, version: str, segments: Segments = None, matcher: str | No
     key = version, segments, matcher
     if path not in _open or _open[path][0] != key:
         _open.pop(path, None)  # first, so that two are never held
-        _open[path] = key, load(path, version=version, segments=segments, matcher=matcher)
+        _open[path] = (
+            key,
+            load(path, version=version, segments=segments, matcher=matcher, live=False),
+        )
     return _open[path][1]
 
 

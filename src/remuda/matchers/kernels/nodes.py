@@ -54,10 +54,13 @@ def nodes_of(space_starts: Ints) -> Nodes:
     return Nodes(space_starts, frozen((1 + starts_of(n_blocks)).astype(np.int32)))
 
 
-def narrow(predicates: Predicates, space_starts: Ints) -> Bools:
-    """Which predicates have short spans only, and no more than half of their dimension."""
+def narrow(predicates: Predicates, space_starts: Ints, gap: int = 1) -> Bools:
+    """Which predicates have short spans only, and no more than half of their dimension.
+
+    `gap` is how many numbers a space has.
+    """
     n_present = np.diff(space_starts)[predicates.dim] - 1
-    n_long = starts_of(predicates.span_hi - predicates.span_lo > _LONG_SPAN)
+    n_long = starts_of(predicates.span_hi - predicates.span_lo > _LONG_SPAN * gap)
     has_long = n_long[predicates.span_starts[1:]] > n_long[predicates.span_starts[:-1]]
     is_narrow: Bools = ~has_long & (2 * predicates.n_accepted <= n_present)
     return is_narrow
@@ -96,7 +99,8 @@ def _find_lists(
         n_present = nodes.space_starts[dim + 1] - missing - 1
         begin, end = predicates.span_starts[p], predicates.span_starts[p + 1]
         # no predicate has more leaves than spaces, or more blocks than this
-        lists = grown(lists, n + min(n_accepted[p], 2 * _N_BLOCKS * (end - begin)) + 1)
+        n_most = n_accepted[p] if is_narrow[p] else 2 * _N_BLOCKS * (end - begin)
+        lists = grown(lists, n + min(n_accepted[p], n_most) + 1)
         if is_narrow[p]:
             for i in range(begin, end):
                 space = span_lo[i]
