@@ -125,6 +125,40 @@ def test_figure_3_access_predicates_are_listed_and_the_others_signed() -> None:
     assert rows_of(matcher.match(values.event(-10, 3))) == [[0]]
 
 
+def test_figure_3_on_the_papers_bytes_with_its_counters() -> None:
+    values = Values(-128, 127, 2)
+    matcher = PSTBloom.build(
+        values.table(
+            [values.between(0, -128, -6), values.between(1, 1, 5)],
+            [values.between(0, -5, -1), values.between(1, -128, 0)],
+            [values.between(0, -5, -1), values.between(1, 6, 127)],
+        ),
+        span=256,
+    )
+    spaces = matcher.forest.tree.spaces()  # each dimension's begin with "missing", at 0 and at 257
+    assert [(lo - 129, hi - 130, n) for lo, hi, n in spaces if 0 < lo < 257] == [
+        (-128, -6, 1), (-5, -1, 2), (0, 127, 0),
+    ]  # fmt: skip
+    assert [(lo - 257 - 129, hi - 257 - 130, n) for lo, hi, n in spaces if lo > 257] == [
+        (-128, 0, 1), (1, 5, 1), (6, 127, 1),
+    ]  # fmt: skip
+    assert listed(matcher, 0, -128) == {(-5, -1): {1, 2}}
+    assert listed(matcher, 1, -128) == {(1, 5): {0}}
+    assert [signed(matcher, 0, -128, at) for at in (-128, -6, 0, 127)] == [{0}, {0}, set(), set()]
+    assert [signed(matcher, 1, -128, at) for at in (-128, 0, 6, 127)] == [{1}, {1}, {2}, {2}]
+    assert rows_of(matcher.match(values.event(-3, 10))) == [[2]]
+    assert rows_of(matcher.match(values.event(-3, -100))) == [[1]]
+    assert rows_of(matcher.match(values.event(-128, 3))) == [[0]]
+
+
+@both
+@pytest.mark.parametrize("seed", range(3))
+def test_every_predicate_in_the_trees_finds_the_same(kind, seed: int) -> None:
+    case = random_case(seed, n_clauses=300, n_events=40, n_dims=12, present=0.8, lists=0.1)
+    printed = kind.build(case.table, span=1 << 20)
+    assert rows_of(printed.match(case.events)) == rows_of(kind.build(case.table).match(case.events))
+
+
 def test_section_6_1_two_access_predicates_leave_two_candidates() -> None:
     values = Values(-128, 127, 3)
     is_1, is_minus_1, is_0 = (values.between(d, v, v) for d, v in ((0, 1), (1, -1), (2, 0)))

@@ -23,7 +23,7 @@ from remuda.matchers.contract import Features, Hits, Literal
 from remuda.matchers.kernels.access import Selectivity, most_selective_first
 from remuda.matchers.kernels.growth import Words, thawed
 from remuda.matchers.kernels.needs import lacking
-from remuda.matchers.kernels.nodes import each_once, gather, narrow
+from remuda.matchers.kernels.nodes import Breadth, each_once, gather, narrow
 from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.verify import Arrived, arrive
 from remuda.matchers.pstforest import (
@@ -118,7 +118,7 @@ class PSTBloom:
     """Clauses listed on leaves by their access predicates, and signed there by the others."""
 
     features: ClassVar[Features] = Features(
-        layout=1, takes_sample=True, changes=True, takes_gap=True, parameters=("bits",)
+        layout=1, takes_sample=True, changes=True, takes_gap=True, parameters=("bits", "span")
     )
 
     forest: Forest
@@ -133,17 +133,22 @@ class PSTBloom:
         *,
         sample: EventBatch | None = None,
         bits: int = _BITS_EACH,
+        span: int | None = None,
         gap: int = 1,
     ) -> Self:
         """From a table and, if there is one, a sample of events to come.
 
-        `bits` are those of a signature for each clause in it.
+        `bits` are those of a signature for each clause in it. With a `span`, predicates of so many
+        spaces are in the trees, as the paper has all of them.
         """
-        return cls._build(*Forest.beginning(table, sample, gap), bits, gap)
+        breadth = Breadth.of(span, gap)
+        return cls._build(*Forest.beginning(table, sample, breadth), bits, breadth)
 
     @classmethod
-    def _build(cls, table: ClauseTable, rows: Ints, rule: Selectivity, bits: int, gap: int) -> Self:
-        is_narrow = narrow(table.predicates, table.space_starts, gap)
+    def _build(
+        cls, table: ClauseTable, rows: Ints, rule: Selectivity, bits: int, breadth: Breadth
+    ) -> Self:
+        is_narrow = narrow(table.predicates, table.space_starts, breadth)
         clauses = most_selective_first(table.clauses, rule.ranks(table.predicates))
         uses = np.bincount(clauses.items, minlength=len(is_narrow))
         trees = Trees.of(table, is_narrow, uses)
@@ -152,7 +157,7 @@ class PSTBloom:
         order = np.argsort(trees.lists.items[trees.lists.starts[access]], kind="stable")
         clauses, access = take_rows(clauses, order), access[order]
         slots = np.arange(len(order), dtype=np.int32)
-        forest = Forest.of(table, rule, trees, clauses, rows[order], slots, access, gap)
+        forest = Forest.of(table, rule, trees, clauses, rows[order], slots, access, breadth)
         return cls(forest, _signatures(trees, forest, clauses, access, bits), bits)
 
     def match(self, events: EventBatch) -> Hits:
@@ -203,7 +208,7 @@ class PSTBloom:
             self._renew(*self.forest.contents())
 
     def _renew(self, table: ClauseTable, rows: Ints, rule: Selectivity) -> None:
-        fresh = self._build(table, rows, rule, self.bits, self.forest.gap)
+        fresh = self._build(table, rows, rule, self.bits, self.forest.breadth)
         self.forest, self.signatures, self._arrays = fresh.forest, fresh.signatures, None
 
 

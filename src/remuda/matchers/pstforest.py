@@ -19,6 +19,7 @@ from remuda.matchers.kernels.lists import Listed, Lists
 from remuda.matchers.kernels.needs import bits_of_dims, needs_of
 from remuda.matchers.kernels.nodes import (
     MOST_MET,
+    Breadth,
     Nodes,
     hung,
     lists_of,
@@ -93,7 +94,7 @@ class Forest:
     tree: PSTree
     lists: Lists  # of slots, and of what their clauses need
     records: Records
-    gap: int = 1  # numbers that a space has
+    breadth: Breadth
 
     @classmethod
     def of(
@@ -105,7 +106,7 @@ class Forest:
         rows: Ints,
         slots: Ints,
         access: Ints,
-        gap: int = 1,
+        breadth: Breadth,
     ) -> Self:
         """The clauses in slots in their order, some slots listed by their access predicates."""
         dim_bits = bits_of_dims(table)
@@ -119,7 +120,7 @@ class Forest:
             trees.tree,
             Lists.of(lists.starts, lists.items, needs[lists.items]),
             Records.of(table.predicates, trees.is_narrow, clauses, rows),
-            gap,
+            breadth,
         )
 
     @property
@@ -138,10 +139,10 @@ class Forest:
 
     @staticmethod
     def beginning(
-        table: ClauseTable, sample: EventBatch | None, gap: int = 1
+        table: ClauseTable, sample: EventBatch | None, breadth: Breadth
     ) -> tuple[ClauseTable, Ints, Selectivity]:
         """What `contents` gives, for clauses that are in no forest yet."""
-        rule = selectivity(table, narrow(table.predicates, table.space_starts, gap), sample)
+        rule = selectivity(table, narrow(table.predicates, table.space_starts, breadth), sample)
         return table, np.arange(table.n_clauses, dtype=np.int32), rule
 
     def contents(self, seen: EventBatch | None = None) -> tuple[ClauseTable, Ints, Selectivity]:
@@ -178,7 +179,7 @@ class Forest:
         return taken(predicates, np.argsort(ranks, kind="stable"))
 
     def is_narrow(self, predicates: Predicates) -> Bools:
-        return narrow(predicates, self.nodes.space_starts, self.gap)
+        return narrow(predicates, self.nodes.space_starts, self.breadth)
 
     def needs(self, predicates: Predicates) -> np.uint64:
         """What a clause of these predicates needs."""

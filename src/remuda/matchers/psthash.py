@@ -24,7 +24,7 @@ from remuda.matchers.kernels.bits import prefetch
 from remuda.matchers.kernels.hashing import Hashed, hashed, place
 from remuda.matchers.kernels.lists import Listed
 from remuda.matchers.kernels.needs import lacking, needs_of
-from remuda.matchers.kernels.nodes import each_once, gather, n_listed, narrow
+from remuda.matchers.kernels.nodes import Breadth, each_once, gather, n_listed, narrow
 from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.pairs import LEAF, Paired, PairLists, pair_of
 from remuda.matchers.kernels.records import taken
@@ -56,7 +56,7 @@ class PSTHash:
         takes_sample=True,
         changes=True,
         takes_gap=True,
-        parameters=("n", "most_pairs"),
+        parameters=("n", "most_pairs", "span"),
     )
 
     forest: Forest
@@ -72,26 +72,28 @@ class PSTHash:
         sample: EventBatch | None = None,
         n: int = 2,
         most_pairs: int = _MOST_PAIRS,
+        span: int | None = None,
         gap: int = 1,
     ) -> Self:
         """From a table and, if there is one, a sample of events to come.
 
         `n` is the paper's N, one or two access predicates; two that cover more than `most_pairs`
-        pairs of spaces are one.
+        pairs of spaces are one. With a `span`, predicates of so many spaces may be such.
         """
         if n > 2:
             raise ValueError(f"pst-hash has one or two access predicates a clause, not {n}")
         most = most_pairs if n == 2 else 0
-        return cls._build(*Forest.beginning(table, sample, gap), most, gap)
+        breadth = Breadth.of(span, gap)
+        return cls._build(*Forest.beginning(table, sample, breadth), most, breadth)
 
     @classmethod
     def _build(
-        cls, table: ClauseTable, rows: Ints, rule: Selectivity, most_pairs: int, gap: int
+        cls, table: ClauseTable, rows: Ints, rule: Selectivity, most_pairs: int, breadth: Breadth
     ) -> Self:
         predicates = table.predicates
-        is_narrow = narrow(predicates, table.space_starts, gap)
+        is_narrow = narrow(predicates, table.space_starts, breadth)
         clauses = most_selective_first(table.clauses, rule.ranks(predicates))
-        clauses, is_paired = _paired(clauses, predicates, is_narrow, most_pairs, gap)
+        clauses, is_paired = _paired(clauses, predicates, is_narrow, most_pairs, breadth.gap)
         first, second = access_predicates(clauses, predicates), _seconds(clauses, is_paired)
         uses = np.bincount(np.append(first, second[is_paired]), minlength=len(is_narrow) + 1)
         trees = Trees.of(table, is_narrow, uses[:-1])
@@ -101,7 +103,7 @@ class PSTHash:
         clauses, rows, is_paired = take_rows(clauses, order), rows[order], is_paired[order]
         first, second = first[order], second[order]
         slots, paired = (np.flatnonzero(kind).astype(np.int32) for kind in (~is_paired, is_paired))
-        forest = Forest.of(table, rule, trees, clauses, rows, slots, first[slots], gap)
+        forest = Forest.of(table, rule, trees, clauses, rows, slots, first[slots], breadth)
         pairs, listed = _in_pairs(
             paired, first, second, predicates.dim, trees.lists, trees.nodes.first_leaf
         )
@@ -161,12 +163,12 @@ class PSTHash:
             self._renew(*self.forest.contents())
 
     def _renew(self, table: ClauseTable, rows: Ints, rule: Selectivity) -> None:
-        fresh = self._build(table, rows, rule, self.most_pairs, self.forest.gap)
+        fresh = self._build(table, rows, rule, self.most_pairs, self.forest.breadth)
         self.forest, self.pairs, self._arrays = fresh.forest, fresh.pairs, None
 
     def _access(self, predicates: Predicates) -> tuple[Predicates, int]:
         """The predicates of a clause, those that its trees have first, and how many these are."""
-        is_narrow, gap = self.forest.is_narrow(predicates), self.forest.gap
+        is_narrow, gap = self.forest.is_narrow(predicates), self.forest.breadth.gap
         n = len(is_narrow)
         clause = Ragged(np.array([0, n], np.int64), np.arange(n, dtype=np.int32))
         paired, is_paired = _paired(frozen(clause), predicates, is_narrow, self.most_pairs, gap)

@@ -26,7 +26,7 @@ from remuda.matchers.kernels.verify import Arrived
 ALWAYS = 0
 MOST_MET = 16  # lists by one space, beside its leaf's: "present", and blocks on every level
 
-_LONG_SPAN = 32  # spaces; a clause in more lists costs more than it saves
+LONG_SPAN = 32  # spaces; a clause in more lists costs more than it saves
 _FINEST = 3  # blocks of 2^3 spaces; each level has four of them in one
 _N_BLOCKS = 16  # of one level for one predicate, give or take its ends
 
@@ -54,15 +54,29 @@ def nodes_of(space_starts: Ints) -> Nodes:
     return Nodes(space_starts, frozen((1 + starts_of(n_blocks)).astype(np.int32)))
 
 
-def narrow(predicates: Predicates, space_starts: Ints, gap: int = 1) -> Bools:
-    """Which predicates have short spans only, and no more than half of their dimension.
+class Breadth(NamedTuple):
+    """Which predicates are narrow: those of spans of at most `longest` spaces.
 
-    `gap` is how many numbers a space has.
+    They accept no more than half of their dimension unless they may be `broad`. `gap` is how many
+    numbers a space has.
     """
+
+    longest: int = LONG_SPAN
+    broad: bool = False
+    gap: int = 1
+
+    @classmethod
+    def of(cls, span: int | None, gap: int) -> Breadth:
+        """The usual one, or that of the PS-Tree paper for spans of so many spaces."""
+        return cls(gap=gap) if span is None else cls(span, True, gap)
+
+
+def narrow(predicates: Predicates, space_starts: Ints, breadth: Breadth) -> Bools:
+    """Which predicates have short spans only, and no more than half of their dimension."""
     n_present = np.diff(space_starts)[predicates.dim] - 1
-    n_long = starts_of(predicates.span_hi - predicates.span_lo > _LONG_SPAN * gap)
+    n_long = starts_of(predicates.span_hi - predicates.span_lo > breadth.longest * breadth.gap)
     has_long = n_long[predicates.span_starts[1:]] > n_long[predicates.span_starts[:-1]]
-    is_narrow: Bools = ~has_long & (2 * predicates.n_accepted <= n_present)
+    is_narrow: Bools = ~has_long & (breadth.broad | (2 * predicates.n_accepted <= n_present))
     return is_narrow
 
 
