@@ -324,3 +324,9 @@ def test_all_of_an_error_is_shown_when_asked(saved: Path, tmp_path: Path) -> Non
     assert short.stderr.count("\n") == 1
     assert "Traceback" in long.stderr
     assert long.stderr.endswith(short.stderr)
+
+
+@pytest.mark.parametrize("option", ["--ship", "--ignore-case"])
+def test_what_is_for_spark_is_refused_without_it(option: str, saved: Path, events: Path) -> None:
+    result = match(saved, events, option)
+    assert (result.exit_code, f"{option} is for Spark" in result.stderr) == (2, True)

@@ -124,6 +124,20 @@ def test_reach_with_users(saved: Path, tmp_path: Path) -> None:
     assert "3 events in, 0 rejected, 5 matches" in result.stderr
 
 
+def test_an_index_is_sent_and_names_are_read_without_case(saved: Path, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"AGE": [22, 5]}), tmp_path / "e.parquet")
+    result = run("match", saved, tmp_path / "e.parquet", "--ship", "--ignore-case")
+    assert [sorted(one["matches"]) for one in lines(result.stdout)] == [
+        ["always", "young"],
+        ["always"],
+    ]
+    result = run("reach", saved, tmp_path / "e.parquet", "--ship", "--ignore-case", "-o", "-")
+    assert [one["events"] for one in lines(result.stdout)] == [2, 1, 0]
+    words = "stream", saved, tmp_path, "-o", tmp_path / "o", "--checkpoint", tmp_path / "c"
+    result = run(*words, "--once", "--ship", "--ignore-case", "--input-format", "parquet")
+    assert "2 events in, 0 rejected, 3 matches" in result.stderr
+
+
 def test_ratifies(saved: Path, events: Path) -> None:
     result = run("ratify", saved, "--sample", "--seconds", 2)
     assert (result.exit_code, "agreed" in result.stdout) == (0, True), result.output

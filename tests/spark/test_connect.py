@@ -48,6 +48,9 @@ def found(answered, column="matches"):
 assert found(frame.transform(match, home)) == ids
 assert found(match(frame, home, event="payload")) == ids
 assert found(match(frame, home, shards=3)) == ids
+assert found(match(frame, home, ship=True)) == ids
+other = match(frame.withColumnRenamed("id", "Id"), home, case_sensitive=False)
+assert found(other.withColumnRenamed("Id", "id")) == ids
 assert match(frame, home, explode=True, tags=["t1"]).count() == 3
 best = top(frame, home, 1, shards=2).collect()
 assert {row["id"]: [tuple(one) for one in row["matches"]] for row in best} == {

@@ -34,12 +34,14 @@ class Job:
     format: str | None
     text: Sequence[str]
     overwrite: bool
+    spark: dict[str, bool]  # what is said of a job on Spark
 
     def run(self, local: bool, master: str, conf: Sequence[str] | None) -> None:
         options.check_output(self.output, self.format, overwrite=self.overwrite)
         options.check_input_format(self.input_format)
         options.check_threads()
         if local:
+            options.refuse_spark(self.spark)
             figures = _in_process(self)
         else:
             need_spark(self.events)
@@ -66,6 +68,8 @@ def match(
     local: options.Local = False,
     master: options.Master = "local[*]",
     conf: options.Conf = None,
+    ship: options.Ship = False,
+    ignore_case: options.IgnoreCase = False,
 ) -> None:
     """Find the criteria that each event satisfies.
 
@@ -75,7 +79,8 @@ def match(
     """
     question = _question(now, tags)
     files = events, output, input_format, format, tuple(text or ()), overwrite
-    Job(index, version, question, explode, *files).run(local, master, conf)
+    spark = {"ship": ship, "case_sensitive": not ignore_case}
+    Job(index, version, question, explode, *files, spark).run(local, master, conf)
 
 
 def top(
@@ -107,6 +112,8 @@ def top(
     local: options.Local = False,
     master: options.Master = "local[*]",
     conf: options.Conf = None,
+    ship: options.Ship = False,
+    ignore_case: options.IgnoreCase = False,
 ) -> None:
     """Find the best criteria of each event by score or priority, with their scores.
 
@@ -119,7 +126,8 @@ def top(
     given = weights_column or options.numbers(weights, "--weight")
     question = _question(now, tags, n, given, by, per)
     files = events, output, input_format, format, tuple(text or ()), overwrite
-    Job(index, version, question, explode, *files).run(local, master, conf)
+    spark = {"ship": ship, "case_sensitive": not ignore_case}
+    Job(index, version, question, explode, *files, spark).run(local, master, conf)
 
 
 def _question(

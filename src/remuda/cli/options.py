@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
@@ -71,6 +71,12 @@ Matcher = Annotated[
 Live = Annotated[
     bool, typer.Option("--live", help="One tree that is changed in place, once it is opened.")
 ]
+Ship = Annotated[
+    bool, typer.Option("--ship", help="Send the index with the job: workers need not reach it.")
+]
+IgnoreCase = Annotated[
+    bool, typer.Option("--ignore-case", help="Names of columns and fields as Spark reads them.")
+]
 Scalars = Annotated[
     list[str] | None,
     typer.Option("--scalars", help="An attribute that is never a list; repeat."),
@@ -120,6 +126,16 @@ def checked_matcher(name: str, *, live: bool = False) -> str:
         return str(Chosen.of(str(replace(chosen, live=True)) if live else str(chosen)))
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
+
+
+def refuse_spark(how: Mapping[str, bool]) -> None:
+    """Refuse what is said of Spark where the work is done in this process."""
+    for option, given in {
+        "--ship": how["ship"],
+        "--ignore-case": not how["case_sensitive"],
+    }.items():
+        if given:
+            raise typer.BadParameter(f"{option} is for Spark: leave --local out")
 
 
 def check_threads() -> None:

@@ -43,6 +43,8 @@ def reach(
     local: options.Local = False,
     master: options.Master = "local[*]",
     conf: options.Conf = None,
+    ship: options.Ship = False,
+    ignore_case: options.IgnoreCase = False,
 ) -> None:
     """Count the events that each criterion holds for; show those that reach furthest."""
     options.check_output(output, format, overwrite=overwrite)
@@ -54,7 +56,9 @@ def reach(
     if plot is not None:
         _need_plots()
         options.check_replaced(str(plot), overwrite=overwrite)
+    spark = {"ship": ship, "case_sensitive": not ignore_case}
     if local:
+        options.refuse_spark(spark)
         if user is not None:
             raise typer.BadParameter("--user is for Spark: leave --local out")
         table, figures = _in_process(index, version, events, input_format, text or (), how)
@@ -62,7 +66,7 @@ def reach(
         need_spark(events)
         from remuda.cli import spark_jobs
 
-        how |= {"user": user, "approximate": approximate, "version": version}
+        how |= {"user": user, "approximate": approximate, "version": version, **spark}
         table, figures = spark_jobs.reach(
             index, events, input_format, text or (), how, master, conf
         )

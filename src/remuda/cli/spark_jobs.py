@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -100,11 +100,11 @@ def answer(job: Job, master: str, conf: Conf) -> Figures:
     """Match a table of events, or find the best for each, and write them."""
     from remuda.spark.matching import answered
 
-    with started(master, conf, job.index) as spark:
+    with started(master, conf, _seen(job.index, job.spark)) as spark:
         figures = Figures("events", matches=0)
         with waiting(spark, "matching"):
             events = frame_of(spark, job.events, job.input_format, job.text)
-            how: dict[str, Any] = {"version": job.version, "event": events.event}
+            how: dict[str, Any] = {"version": job.version, "event": events.event, **job.spark}
             found = answered(events.good, job.index, job.question, **how)
             observed = seen_by(found, events.event)
             put = printed if job.output == "-" else written
@@ -116,6 +116,11 @@ def answer(job: Job, master: str, conf: Conf) -> Figures:
         if observed.errors():
             warn("event_error says of each event that is no object why; it is in the output")
         return figures
+
+
+def _seen(index: str, how: Mapping[str, Any]) -> str | None:
+    """The index, where executors must see it."""
+    return None if how["ship"] else index
 
 
 def doctor(index: str | None, master: str, conf: Conf) -> tuple[list[Machine], str]:
@@ -140,7 +145,7 @@ def reach(
     from remuda.cli.reaching import widest_first
     from remuda.spark.reaching import reach as reached
 
-    with started(master, conf, index) as spark:
+    with started(master, conf, _seen(index, how)) as spark:
         figures = Figures("events")
         with waiting(spark, "counting"):
             frame = frame_of(spark, events, format, text)
@@ -183,7 +188,7 @@ def stream(
     """Match files as they arrive, until there is no end, or an end was asked for."""
     from remuda.spark.streaming import match_stream
 
-    with started(master, conf, index) as spark:
+    with started(master, conf, _seen(index, how)) as spark:
         frame, event = stream_of(spark, events, format)
         query = match_stream(frame, index, output, event=event, **how)
         try:

@@ -35,6 +35,8 @@ def stream(
     input_format: options.InputFormat = None,
     master: options.Master = "local[*]",
     conf: options.Conf = None,
+    ship: options.Ship = False,
+    ignore_case: options.IgnoreCase = False,
 ) -> None:
     """Match events as they arrive, each batch with the newest version of the index.
 
@@ -66,6 +68,8 @@ def stream(
         "tags": frozenset(tags) if tags else None,
         "trigger": trigger,
         "on_batch": told,
+        "ship": ship,
+        "case_sensitive": not ignore_case,
     }
     spark_jobs.stream(index, events, input_format, output, how, master, conf)
     warn(figures)

@@ -24,6 +24,7 @@ from remuda.encoding.vocabulary import (
     PredicatePool,
     Spaces,
     View,
+    Vocabulary,
     accepted,
     order_of,
 )
@@ -36,6 +37,11 @@ _FREE = 16  # dimensions that are free at least, of each of two widths
 _WIDE = 512  # numbers of a free dimension that is not yes or no
 _YES_SHARE, _MOST = 0.25, 0.99  # the shares of events thought to pass a yes/no, and anything
 
+_NO_INTS, _NO_BOOLS = np.empty(0, np.int32), np.empty(0, np.bool_)
+_NO_PREDICATES = Predicates(
+    _NO_INTS, _NO_BOOLS, _NO_BOOLS, np.zeros(1, np.int32), _NO_INTS, _NO_INTS
+)
+
 Encoded = tuple[int, bool, bool, tuple[tuple[int, int], ...]]  # as a Literal of the matchers
 
 
@@ -46,12 +52,28 @@ class Growing:
         self, pool: PredicatePool | None = None, asker: Asker = Plainly, hot: NoRoom | None = None
     ) -> None:
         self.pool = pool or PredicatePool()
-        self.encoder = Encoder(asker=asker)
-        self.n_laid_out = len(self.pool.predicates)  # with it
+        self._asker = asker
+        self._encoder: Encoder | None = None
         self._dims: list[int] = []  # of the pool's dimensions: the number here
         self._dimensions: list[Dimension] = []  # the pool's
         self._known: dict[Dimension, Spaces] = {}  # those of copies are their base's
         self._lay_out(None if hot is None else hot.cut)
+
+    @property
+    def encoder(self) -> Encoder:
+        """What encodes events; another one when there are more dimensions."""
+        if self._encoder is None:  # two threads may both make one: they are the same
+            starts = [self._starts[dim] for dim in self._dims]
+            self._encoder = Encoder(
+                Vocabulary(
+                    tuple(self._dimensions),
+                    tuple(self._known[base_of(one)] for one in self._dimensions),
+                    np.array([*starts, 0], np.int32),
+                    _NO_PREDICATES,
+                ),
+                self._asker,
+            )
+        return self._encoder
 
     def _lay_out(self, hot: object) -> None:
         """Number all dimensions and spaces, and leave room."""
@@ -98,8 +120,10 @@ class Growing:
         dim = self._dim(self.pool.dims[number])
         dimension = self._dimensions[self.pool.dims[number]]
         spaces = self._known[base_of(dimension)]
-        if isinstance(spaces, SplitValues | SplitOrder) and spaces.learn(predicate.condition):
-            self.encoder.forget(dimension)
+        if isinstance(spaces, SplitValues | SplitOrder):
+            changed = spaces.learn(predicate.condition)
+            if changed and self._encoder is not None:
+                self._encoder.forget()
         spans, on_missing, every = accepted(predicate, spaces)
         start = self._starts[dim]
         return dim, on_missing, every, tuple((start + lo, start + hi) for lo, hi in spans)
@@ -148,7 +172,6 @@ class Growing:
                 raise NoRoom
             self._known[base] = spaces
             self._take_up(dimension, free.pop())
-            self.encoder.forget(dimension)
         return self._dims[listed]
 
     def _fresh(self, base: Dimension) -> Spaces:
@@ -161,7 +184,7 @@ class Growing:
     def _take_up(self, dimension: Dimension, dim: int) -> None:
         self._dims.append(dim)
         self._dimensions.append(dimension)
-        self.encoder.enter(dimension, self._known[base_of(dimension)], self._starts[dim])
+        self._encoder = None
 
 
 def _width(spaces: Spaces) -> int:

@@ -96,6 +96,15 @@ class Home:
             raise StorageError(str(self.names), reason)
         return msgspec.json.decode(body, type=Names)
 
+    def stamp(self) -> tuple[int, int, int]:
+        """What changes whenever names are published."""
+        try:
+            found = self.names.stat()
+        except OSError as error:
+            reason = f"there is no engine here: {error.strerror}"
+            raise StorageError(str(self.names), reason) from None
+        return found.st_mtime_ns, found.st_size, found.st_ino
+
     def write(self, names: Names) -> None:
         """Publish the names, at once or not at all."""
         try:

@@ -214,6 +214,41 @@ def replay(directory: Path, since: int, apply: Callable[[int, memoryview], None]
     return end
 
 
+def tail(directory: Path, since: int, apply: Callable[[int, memoryview], None]) -> int:
+    """Hand over the records that another process has appended since a position that it had.
+
+    The position behind the last that is whole: the one behind it may still be on its way.
+    LookupError where a checkpoint has removed the file meanwhile.
+    """
+    while True:
+        bases = [base for base in _bases(directory) if base <= since]
+        if not bases:
+            raise LookupError(since)
+        end = _tail_file(_path(directory, bases[-1]), since - bases[-1], bases[-1], apply)
+        following = _path(directory, end)
+        if end == bases[-1] or not following.exists():
+            return end
+        since = end
+
+
+def _tail_file(path: Path, at: int, base: int, apply: Callable[[int, memoryview], None]) -> int:
+    """Hand over the records of one file from a byte of it on."""
+    try:
+        with path.open("rb") as file:
+            file.seek(at)
+            data = memoryview(file.read())
+    except FileNotFoundError:
+        raise LookupError(base + at) from None
+    start, begin = at, _preface(path, data) if at == 0 else 0
+    while begin < len(data):
+        body = _body(data, begin)
+        if body is None:
+            break
+        apply(base + start + begin, body)
+        begin += _OVERHEAD + len(body)
+    return base + start + begin
+
+
 class _Head(NamedTuple):
     mark: bytes
     length: int

@@ -23,7 +23,7 @@ from remuda.encoding.events import AT_ONCE, Portion, Source
 from remuda.encoding.regions import Region
 from remuda.encoding.table import EventBatch
 from remuda.encoding.vocabulary import Dimension, View
-from remuda.errors import CriterionNotFound, DuplicateCriterion, StorageError
+from remuda.errors import CriterionNotFound, DuplicateCriterion, InvalidCriterion, StorageError
 from remuda.index import region_answers, storage
 from remuda.index.answers import Answer
 from remuda.index.choosing import NO_FLOATS, Bars, bars_of, best, raised
@@ -41,7 +41,7 @@ from remuda.index.segment import Segment
 from remuda.index.state import Ids, Late, Names, Part, Plain, State, Tail
 from remuda.index.stores import Store, store_of
 from remuda.index.trees import named_trees, read_trees, written_trees
-from remuda.index.trial import Tried, refuse_trees, try_out
+from remuda.index.trial import Tried, blamed, refuse_trees, try_out
 from remuda.index.weighing import Weighing
 from remuda.language.criterion import Criterion
 from remuda.language.json_form import read_event
@@ -49,7 +49,7 @@ from remuda.language.text import parse
 from remuda.matchers.contract import Chosen, Hits, check_name, conjunction_matcher
 from remuda.model.attributes import Attribute
 from remuda.model.binding import bound
-from remuda.model.conditions import OF_LACK
+from remuda.model.conditions import OF_LACK, AnyElement, Condition, EveryElement
 from remuda.model.explanations import Explanation
 from remuda.model.expressions import Expression, Predicate, clock, fold
 from remuda.model.hierarchies import Hierarchies
@@ -213,6 +213,10 @@ class Index:
         """The paths that the criteria look at, in code-point order."""
         return sorted(map(str, _attributes(self._state)))
 
+    def field_names(self) -> set[str]:
+        """Every name in those paths, and in those that are looked at within elements of lists."""
+        return _field_names(self._state)
+
     def tells_null_from_absent(self) -> bool:
         """Whether some criterion does: a table must then keep what a map lacks apart from null."""
         return _tells_null_from_absent(self._state)
@@ -227,7 +231,7 @@ class Index:
         found: list[tuple[int, str]] = []
         if tail.made is None:
             try:
-                found = tail.satisfied(event, question)
+                found = tail.satisfied(event, question) if tail.late else []
             except MemoryError:
                 raise
             except Exception:
@@ -236,8 +240,9 @@ class Index:
             parts = (*parts, tail.made)
         for part in parts:
             rows = part.match_one(event, question).rows
-            orders = part.roster.orders[rows].tolist()
-            found += zip(orders, part.roster.names(rows), strict=True)
+            if len(rows):
+                orders = part.roster.orders[rows].tolist()
+                found += zip(orders, part.roster.names(rows), strict=True)
         return [name for _, name in sorted(found)]
 
     def match_json(self, event: str | bytes, *, tags: Tags = None, now: Now = None) -> list[str]:
@@ -634,12 +639,15 @@ class Index:
     def _part(self, criteria: Sequence[Criterion], orders: Longs, sample: Any = None) -> Part:
         expressions = [criterion.expression for criterion in criteria]
         roster = Roster.of(criteria, orders)
-        segment = Segment.build(
-            expressions, matcher=self.matcher, scalars=self.scalars, sample=_sampled(sample),
-            ranks=lambda: roster.ranks,
-        )  # fmt: skip
+        try:
+            segment = Segment.build(
+                expressions, matcher=self.matcher, scalars=self.scalars, sample=_sampled(sample),
+                ranks=lambda: roster.ranks,
+            )  # fmt: skip
+        except InvalidCriterion as error:
+            raise blamed(error, criteria) from None
         if not self.hierarchies:
-            refuse_trees(segment.words.vocabulary)
+            refuse_trees(segment.words.vocabulary, criteria)
         return Part(segment, roster)
 
     def _parts(self, state: State) -> tuple[Part, ...]:
@@ -726,6 +734,28 @@ def _attributes(state: State) -> set[Attribute]:
     for late in state.tail:
         fold(late.criterion.expression, lambda node, _: _note(node, found))
     return found
+
+
+def _field_names(state: State) -> set[str]:
+    paths: set[Attribute] = set()
+
+    def note(node: Expression, _: Any) -> None:
+        _note(node, paths)
+        if isinstance(node, Predicate):
+            note_inner(node.condition)
+
+    def note_inner(condition: Condition | None) -> None:
+        if isinstance(condition, AnyElement | EveryElement):
+            fold(condition.expression, note)
+
+    for part in state.parts:
+        vocabulary = part.segment.words.vocabulary
+        paths |= vocabulary.attributes
+        for dimension in vocabulary.dimensions:
+            note_inner(dimension.condition)
+    for late in state.tail:
+        fold(late.criterion.expression, note)
+    return {name for path in paths for name in path.names}
 
 
 def _tells_null_from_absent(state: State) -> bool:

@@ -107,6 +107,12 @@ class Attribute:
         return name if isinstance(name, str) else None
 
     @property
+    def names(self) -> list[str]:
+        """The names on the path."""
+        texts = (one.text if isinstance(one, Digits) else one for one in self.steps)
+        return [one for one in texts if isinstance(one, str)]
+
+    @property
     def path(self) -> Attribute:
         """The same path, however it is looked at."""
         return replace(self, walk=False, empty=False) if self.walk or self.empty else self

@@ -29,7 +29,7 @@ def unread(schema: StructType, event: str | None) -> dict[str, str]:
     fields = schema if event is None else schema[event].dataType
     found: dict[str, str] = {}
     for field in fields.fields if isinstance(fields, StructType) else ():
-        for _, kind in _kinds(field.dataType, field.name):
+        for _, kind in kinds(field.dataType, field.name):
             if isinstance(kind, VariantType):  # which comes as two columns of bytes
                 found[field.name] = kind.simpleString()
     return found
@@ -37,7 +37,7 @@ def unread(schema: StructType, event: str | None) -> dict[str, str]:
 
 def check(schema: StructType, event: str | None) -> None:
     """Refuse on the driver what no worker could read."""
-    for path, kind in _kinds(schema, ""):
+    for path, kind in kinds(schema, ""):
         if isinstance(kind, _NO_ARROW):
             raise RemudaError(
                 f"column {path} is of type {kind.simpleString()}, which does not go to Python: "
@@ -55,14 +55,14 @@ def check(schema: StructType, event: str | None) -> None:
         )
 
 
-def _kinds(kind: DataType, path: str) -> Iterator[tuple[str, DataType]]:
+def kinds(kind: DataType, path: str) -> Iterator[tuple[str, DataType]]:
     """Every type in a schema, with the place where it stands."""
     yield path, kind
     if isinstance(kind, StructType):
         for field in kind.fields:
-            yield from _kinds(field.dataType, f"{path}.{field.name}".lstrip("."))
+            yield from kinds(field.dataType, f"{path}.{field.name}".lstrip("."))
     elif isinstance(kind, ArrayType):
-        yield from _kinds(kind.elementType, f"{path}[]")
+        yield from kinds(kind.elementType, f"{path}[]")
     elif isinstance(kind, MapType):
-        yield from _kinds(kind.keyType, f"{path}.keys")
-        yield from _kinds(kind.valueType, f"{path}.values")
+        yield from kinds(kind.keyType, f"{path}.keys")
+        yield from kinds(kind.valueType, f"{path}.values")

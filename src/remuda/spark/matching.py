@@ -1,7 +1,8 @@
 """Events in a DataFrame to the criteria they satisfy.
 
 The index is a directory that all workers reach; a task gets its path and version as text and
-maps it, so nothing is shipped and every worker on a machine shares its pages.
+maps it, so nothing is shipped, unless one asks for it, and every worker on a machine shares its
+pages.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ def match(
     shard_bytes: int = SHARD_BYTES,
     ids: Ids = "text",
     matcher: str | None = None,
+    ship: bool = False,
+    case_sensitive: bool = True,
 ) -> DataFrame:
     """Add the ids of the criteria that each row satisfies, and the version of the index.
 
@@ -69,12 +72,16 @@ def match(
     the ids. More matches than an array can hold are refused; exploded, there may be any number.
 
     `matcher` is the index's own, unless another is named: `gpu` on workers that have a device.
+
+    Where workers cannot reach the index, `ship` sends the version with the job. Without
+    `case_sensitive`, a name in a criterion stands for the column or the field of a struct that is
+    spelt like it but for case, as Spark reads names unless it is told otherwise.
     """
     return answered(
         events, index, Question.of(now, tags),
         column=column, version=version, explode=explode, event=event,
         timed=now is None and events.isStreaming, shards=shards, shard_bytes=shard_bytes, ids=ids,
-        matcher=matcher,
+        matcher=matcher, ship=ship, case_sensitive=case_sensitive,
     )  # fmt: skip
 
 
@@ -94,6 +101,8 @@ def top(
     now: datetime | int | None = None,
     shards: Shards = "auto",
     shard_bytes: int = SHARD_BYTES,
+    ship: bool = False,
+    case_sensitive: bool = True,
 ) -> DataFrame:
     """Add the n best criteria of each row, best first, each with its id and score.
 
@@ -104,6 +113,7 @@ def top(
         events, index, Question.of(now, tags, n, weights, by, per),
         column=column, version=version, explode=explode, event=event,
         timed=now is None and events.isStreaming, shards=shards, shard_bytes=shard_bytes,
+        ship=ship, case_sensitive=case_sensitive,
     )  # fmt: skip
 
 
@@ -121,6 +131,8 @@ def answered(
     shard_bytes: int = SHARD_BYTES,
     ids: Ids = "text",
     matcher: str | None = None,
+    ship: bool = False,
+    case_sensitive: bool = True,
 ) -> DataFrame:
     """Add what answers the question about each row, as `match` and `top` do.
 
@@ -128,7 +140,8 @@ def answered(
     """
     task = Task.of(
         events, index, question,
-        version=version, event=event, timed=timed, ids=ids, matcher=matcher,
+        version=version, event=event, timed=timed, ids=ids, matcher=matcher, ship=ship,
+        case_sensitive=case_sensitive,
     )  # fmt: skip
     schema = _schema(events, task, column)
     split = groups(task, shards, shard_bytes, streaming=events.isStreaming)

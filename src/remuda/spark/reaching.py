@@ -37,6 +37,8 @@ def reach(
     event: str | None = None,
     version: str | None = None,
     now: datetime | int | None = None,
+    ship: bool = False,
+    case_sensitive: bool = True,
 ) -> DataFrame:
     """A row for each criterion: its `id`, and the number of `events` that it holds for.
 
@@ -48,7 +50,10 @@ def reach(
         raise RemudaError("a stream has no end to count to: use reach on its micro-batches")
     if approximate and user is None:
         raise ValueError("only users are approximated: say which column has them")
-    task = Task.of(events, index, Question.of(now, tags), version=version, event=event)
+    task = Task.of(
+        events, index, Question.of(now, tags),
+        version=version, event=event, ship=ship, case_sensitive=case_sensitive,
+    )  # fmt: skip
     if user is None:
         counted = events.mapInArrow(_counting(task), _COUNTED)
     elif approximate:

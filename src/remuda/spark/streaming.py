@@ -63,6 +63,8 @@ class _Work:
     explode: bool
     event: str | None
     question: Question  # but for its moment
+    ship: bool
+    case_sensitive: bool
     on_batch: Callable[[Batch], None] | None
 
 
@@ -79,17 +81,19 @@ def match_stream(
     tags: Iterable[str] | None = None,
     trigger: Mapping[str, Any] | None = None,
     name: str | None = None,
+    ship: bool = False,
+    case_sensitive: bool = True,
     on_batch: Callable[[Batch], None] | None = None,
     **best: Unpack[Best],
 ) -> StreamingQuery:
     """Start matching a stream; each micro-batch takes the version that is newest as it begins.
 
     `columns` of the events are kept, by default all; `top` asks for so many of the best; `event`,
-    `tags`, `weights`, `by`, `per` and `explode` are those of `match` and `top`; `trigger` has those
-    of Spark's own, such as {"processingTime": "5 seconds"} or {"availableNow": True}. `on_batch` is
-    told of every batch that is published, of one that is tried again perhaps twice. Output and
-    checkpoint are directories that driver and workers reach, or URIs; a checkpoint's must be one
-    that Spark itself can write to.
+    `tags`, `weights`, `by`, `per`, `explode`, `ship` and `case_sensitive` are those of `match` and
+    `top`; `trigger` has those of Spark's own, such as {"processingTime": "5 seconds"} or
+    {"availableNow": True}. `on_batch` is told of every batch that is published, of one that is
+    tried again perhaps twice. Output and checkpoint are directories that driver and workers reach,
+    or URIs; a checkpoint's must be one that Spark itself can write to.
     """
     work = _Work(
         index=address(index),
@@ -99,6 +103,8 @@ def match_stream(
         explode=explode,
         event=event,
         question=Question.of(0, tags, top, **best),
+        ship=ship,
+        case_sensitive=case_sensitive,
         on_batch=on_batch,
     )
     current_version(work.index)  # better no stream than one that fails at its first event
@@ -163,7 +169,10 @@ def _pin(pins: Output, batch_id: int, index: str) -> _Pin:
 def _answers(frame: DataFrame, pin: _Pin, work: _Work) -> tuple[DataFrame, Observation]:
     """The rows with what they match, counted as they are used."""
     question = work.question._replace(now=pin.now)
-    answers = answered(frame, work.index, question, version=pin.version, event=work.event)
+    answers = answered(
+        frame, work.index, question,
+        version=pin.version, event=work.event, ship=work.ship, case_sensitive=work.case_sensitive,
+    )  # fmt: skip
     seen = Observation()
     answers = observed(answers, seen, work.event)
     added = [MATCHES, VERSION] + ([ERROR] if work.event is not None else [])

@@ -26,6 +26,8 @@ from remuda.index.stores import address
 from remuda.matchers.contract import check_name
 from remuda.model.attributes import Attribute
 from remuda.spark.events import check, unread
+from remuda.spark.shipping import arrived, shipped
+from remuda.spark.spelling import Spellings, check_spelling, respelt, spellings_of
 
 NOW, USER = "remuda_now", "remuda_user"  # columns of our own: a micro-batch's moment, a user
 
@@ -40,7 +42,7 @@ Segments: TypeAlias = tuple[str, ...] | None  # None: all of them
 class Task:
     """What is asked of which index about every row; plain values, for it goes to the workers."""
 
-    path: str
+    path: str  # as the driver has it
     version: str
     question: Question
     event: str | None = None  # the column that has the event; None: the whole row is one
@@ -48,6 +50,8 @@ class Task:
     matcher: str | None = None  # None: that of the index
     ids: Ids = "text"
     unread: tuple[tuple[str, str], ...] = ()  # fields that must not be looked at, and their types
+    archive: str | None = None  # what came with the job, in the place of the path
+    case_sensitive: bool = True
 
     @classmethod
     def of(
@@ -61,9 +65,13 @@ class Task:
         timed: bool = False,
         matcher: str | None = None,
         ids: Ids = "text",
+        ship: bool = False,
+        case_sensitive: bool = True,
     ) -> Task:
         """A task that can be done: what is wrong with it is said on the driver."""
         check(events.schema, event)
+        if not case_sensitive:
+            check_spelling(events.schema, event)
         if matcher is not None:
             check_name(matcher)
         if ids not in get_args(Ids):
@@ -73,7 +81,9 @@ class Task:
         path = address(index)
         named = version or current_version(path)
         fields = tuple(unread(events.schema, event).items())
-        return cls(path, named, question, event, timed, matcher, ids, fields)
+        archive = shipped(events.sparkSession, path, named) if ship else None
+        how = event, timed, matcher, ids, fields, archive, case_sensitive
+        return cls(path, named, question, *how)
 
     @property
     def kind(self) -> DataType:
@@ -84,15 +94,23 @@ class Task:
         return StructType([StructField("id", one), StructField("score", DoubleType())])
 
     def opened(self, segments: Segments = None) -> Index:
-        index = opened(self.path, self.version, segments, self.matcher)
+        opening = self._opening(segments)
+        index = opened(*opening)
         if self.unread:
-            self._check_fields(looked_at(self.path, self.version, segments, self.matcher))
+            self._check_fields(looked_at(*opening))
         return index
+
+    def _opening(self, segments: Segments) -> tuple[str, str, Segments, str | None]:
+        """What a worker opens."""
+        return self.archive or self.path, self.version, segments, self.matcher
 
     def _check_fields(self, looked: frozenset[str] | None) -> None:
         """Refuse an event that has a field which a criterion looks at and could not read."""
+        if looked is not None and not self.case_sensitive:
+            looked = frozenset(name.lower() for name in looked)
         for field, kind in self.unread:
-            if looked is None or field in looked:
+            own = field if self.case_sensitive else field.lower()
+            if looked is None or own in looked:
                 raise RemudaError(
                     f"a criterion may look at {field}, which is of type {kind}: cast it, or make "
                     "JSON text of it by to_json, or drop it"
@@ -102,8 +120,7 @@ class Task:
         """What stands for the id at each position; None where that is its text."""
         if self.ids == "text":
             return None
-        opening = self.path, self.version, segments, self.matcher
-        return numbers(*opening, self.ids == "int")
+        return numbers(*self._opening(segments), self.ids == "int")
 
     def with_moment(self, events: DataFrame) -> DataFrame:
         """A stream gets the moment of each micro-batch, which Spark keeps for its retry."""
@@ -131,10 +148,17 @@ class Task:
         weights = self.question.weights
         if isinstance(weights, str) and weights not in given.schema.names:
             given = given.append_column(weights, rows.column(weights))
+        opening = self._opening(segments)
         if self.event is None:
-            return Portion(rows, given)
-        fields = partial(looked_at, self.path, self.version, segments, self.matcher)
-        return in_column(given, rows.column(self.event), fields)
+            return Portion(self._named(rows, opening), given)
+        column = rows.column(self.event)
+        if pa.types.is_struct(column.type):
+            column = self._named(column, opening)
+        return in_column(given, column, partial(looked_at, *opening))
+
+    def _named(self, events: Array, opening: tuple[str, str, Segments, str | None]) -> Array:
+        """Rows or structs with the names that the criteria have for what is in them."""
+        return events if self.case_sensitive else respelt(events, spellings(*opening))
 
 
 def listing(task: Task) -> Any:
@@ -160,10 +184,9 @@ def opened(path: str, version: str, segments: Segments = None, matcher: str | No
     key = version, segments, matcher
     if path not in _open or _open[path][0] != key:
         _open.pop(path, None)  # first, so that two are never held
-        _open[path] = (
-            key,
-            load(path, version=version, segments=segments, matcher=matcher, live=False),
-        )
+        home = arrived(path)
+        how: dict[str, Any] = {"version": version, "segments": segments, "matcher": matcher}
+        _open[path] = key, load(home, **how, live=False)
     return _open[path][1]
 
 
@@ -188,6 +211,12 @@ def numbers(
         )
     found[ids.positions] = own.to_numpy()
     return found
+
+
+@lru_cache(maxsize=64)
+def spellings(path: str, version: str, segments: Segments, matcher: str | None) -> Spellings:
+    """How the criteria spell each name."""
+    return spellings_of(opened(path, version, segments, matcher).field_names())
 
 
 @lru_cache(maxsize=64)

@@ -111,7 +111,7 @@ class QGrams:
                 f"{self.match_probability} needs {n}"
             )
         sizes = sizes_around(rng, self.event_size, self.spread, n)
-        return _events(*map(np.concatenate, (rows, dims, values)), sizes)
+        return _events(np.concatenate(rows), np.concatenate(dims), np.concatenate(values), sizes)
 
     def _prefixes(self, letters: Longs) -> Longs:
         """Of each row of letters, the attributes of its q-grams."""
