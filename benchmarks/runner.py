@@ -9,6 +9,7 @@ from benchmarks import against as by_turns
 from benchmarks import (
     auto,
     core,
+    drift,
     encoding,
     engine,
     gpu,
@@ -40,6 +41,7 @@ _OTHERS = {
     "service": ("What does HTTP cost beside the framework, and in process?", service.main),
     "shapes": ("What does an event cost as criteria grow wide?", shapes.main),
     "spark": ("Ours beside the ways a user would write it on Spark.", spark.main),
+    "drift": ("How soon does a live tree follow events that change?", drift.main),
     "scale": ("How do build and match grow to millions of criteria on Spark?", scale.main),
     "gpu": ("The matcher gpu on a device, beside auto on all cores.", gpu.main),
     "text": ("Rules of texts, others' and made up, on new values and old; the scan.", text.main),
