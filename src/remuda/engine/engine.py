@@ -9,7 +9,8 @@ from contextlib import nullcontext
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from os import PathLike
+from os import PathLike, fspath
+from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -29,7 +30,8 @@ from remuda.engine.changes import (
     encode,
     several,
 )
-from remuda.engine.home import Home, Names
+from remuda.engine.checkpoints import Checkpoints, Directory, Names
+from remuda.engine.home import Home, published_at
 from remuda.engine.snapshots import Snapshot, snapshot
 from remuda.engine.store import Slot, Store, opened
 from remuda.errors import (
@@ -39,7 +41,7 @@ from remuda.errors import (
     IndexNotFound,
     StorageError,
 )
-from remuda.index.files import local
+from remuda.index.files import is_local, local
 from remuda.index.forking import in_child
 from remuda.index.index import Index
 from remuda.index.matches import Match, Matches
@@ -71,7 +73,9 @@ class Engine:
     With a path, a change is durable when the call returns; a search may see it a moment earlier.
     One process at a time opens a directory to write. With `read_only`, others open what its
     checkpoints have published, and `refresh` takes over what was published since: changes that
-    are only in the log are not seen. A forked process searches on; what it changes is refused.
+    are only in the log are not seen. With `checkpoints`, a URI such as s3://bucket/engine, they are
+    published there, and readers open that; an engine in a new directory goes on from it. A forked
+    process searches on; what it changes is refused.
     New indexes are made with its matcher, scalars and hierarchies, and keep them.
     """
 
@@ -83,6 +87,7 @@ class Engine:
         scalars: Iterable[str] = (),
         hierarchies: Hierarchies | None = None,
         read_only: bool = False,
+        checkpoints: str | PathLike[str] | None = None,
         log_limit: int = LOG_LIMIT,
     ) -> None:
         self._matcher, self._scalars = matcher, tuple(scalars)
@@ -92,17 +97,19 @@ class Engine:
         self._next_index, self._log_limit = 1, log_limit
         self._alone()
         self._store: Store | None = None
-        self._home: Home | None = None  # only where it is read and not written
+        self._reading: Checkpoints | None = None  # only where it is read and not written
         self._published: Names | None = None
         self._unread: list[SetAside] = []
         if path is None:
-            if read_only:
-                raise ValueError("an engine in memory cannot be read-only: give a path")
+            if read_only or checkpoints is not None:
+                raise ValueError(
+                    "an engine in memory has no checkpoints to read or write: give a path"
+                )
         elif read_only:
-            self._home = Home(local(path))
+            self._reading = published_at(path)
             self.refresh()
         else:
-            self._store = Store(local(path))
+            self._store = Store(_own(path), checkpoints)
             self._slots, self._next_index = self._store.slots, self._store.next_index
         in_child(self, Engine._fork)
 
@@ -313,24 +320,27 @@ class Engine:
 
         It stands in set-aside.jsonl in the engine's directory, until that file is removed.
         """
-        home = self._store.home if self._store is not None else self._home
-        written = aside.read(home.set_aside) if home is not None else []
+        written = aside.read(self._store.home.set_aside) if self._store is not None else []
+        if isinstance(self._reading, Directory):
+            written = aside.read(Home(self._reading.path, self._reading).set_aside)
         return written + [one for one in self._unread if one not in written]
 
     def refresh(self) -> bool:
         """Take over what the writer's checkpoints have published since; whether there was any."""
-        home = self._home
-        if home is None:
+        published = self._reading
+        if published is None:
             raise StorageError("refresh", "only an engine that was opened read_only can refresh")
         with self._naming:
             while True:
-                names = home.read()
+                names = published.read()
                 if names == self._published:
                     return False
                 try:
-                    slots = self._read(home, names)
+                    slots = self._read(published, names)
                 except StorageError:
-                    if home.read() == names:  # else a checkpoint has removed what we looked for
+                    if (
+                        published.read() == names
+                    ):  # else a checkpoint has removed what we looked for
                         raise
                 else:
                     self._slots, self._published = slots, names
@@ -395,8 +405,8 @@ class Engine:
 
     def _check_writable(self) -> None:
         """Raise where nothing can be changed."""
-        if self._home is not None:
-            raise StorageError(str(self._home.path), "it was opened read_only: nothing can change")
+        if self._reading is not None:
+            raise StorageError(str(self._reading), "it was opened read_only: nothing can change")
         if self._store is not None:
             self._store.log.check()
 
@@ -536,13 +546,21 @@ class Engine:
         except Exception as error:
             _logger.warning("a checkpoint failed, and the log grows on: %s", described(error))
 
-    def _read(self, home: Home, names: Names) -> dict[str, Slot]:
+    def _read(self, published: Checkpoints, names: Names) -> dict[str, Slot]:
         """The published indexes; those that we have are kept."""
         known = {(slot.number, slot.version): slot for slot in self._slots.values()}
         return {
-            name: known.get((entry.index, entry.version)) or opened(home, entry)
+            name: known.get((entry.index, entry.version)) or opened(published, entry)
             for name, entry in names.names.items()
         }
+
+
+def _own(path: str | PathLike[str]) -> Path:
+    """The directory of an engine that is written."""
+    if not is_local(path):
+        reason = "the log is in a directory: name one, and this URI as its `checkpoints`"
+        raise StorageError(fspath(path), reason)
+    return local(path)
 
 
 def _check_name(name: Any) -> None:
