@@ -155,6 +155,24 @@ def test_refused(uri: str, case: str, tmp_path: Path) -> None:
         call(tmp_path / "own", uri)
 
 
+SCHEMES = ["s3:/bucket/x", "nil://x/y", "http://host/x", Path("s3://b/x")]
+DOORS = {
+    "reader": lambda path: Engine(path, read_only=True),
+    "writer": lambda path: Engine("own", checkpoints=path),
+}
+
+
+@pytest.mark.parametrize("uri", SCHEMES, ids=str)
+@pytest.mark.parametrize("door", DOORS)
+def test_a_scheme_that_is_not_served_is_named(
+    door: str, uri: str | Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StorageError, match=r"\w+: is not a file system that is served"):
+        DOORS[door](uri)
+    assert not list(tmp_path.glob("own/[!L]*"))  # but for the lock
+
+
 def test_an_engine_in_memory_has_none() -> None:
     with pytest.raises(ValueError, match="give a path"):
         Engine(checkpoints="s3://bucket/engine")
