@@ -16,6 +16,7 @@ from benchmarks import (
     mustang,
     onedim,
     others,
+    planning,
     ranking,
     scale,
     shapes,
@@ -36,6 +37,7 @@ _OTHERS = {
     "shapes": ("What does an event cost as criteria grow wide?", shapes.main),
     "spark": ("Ours beside the ways a user would write it on Spark.", spark.main),
     "scale": ("How do build and match grow to millions of criteria on Spark?", scale.main),
+    "plan": ("What would larger jobs take, by a simulation of them?", planning.main),
     "gpu": ("The matcher gpu on a device, beside auto on all cores.", gpu.main),
     "encoding": ("What does it cost to turn events into numbers?", encoding.main),
 }

@@ -37,6 +37,7 @@ from remuda.spark.starting import session
 
 _CORES = len(os.sched_getaffinity(0))
 _HEAP = "2g"
+SPLIT, SHARDS = 1_000_000, 4  # so many criteria are also asked in groups of segments; how many
 _CHECKED = 64  # events whose matches are counted in this process, too
 _WARMING = 1_000  # events that are asked about before: the JVM compiles, workers open the index
 
@@ -126,6 +127,8 @@ def _of_size(size: Size) -> Iterator[tuple[str, Work, int]]:
         yield f"{size.name}-reach", _reach, size.reached
     if size.matched:
         yield f"{size.name}-match", _match, size.matched
+    if size.matched and size.criteria >= SPLIT:
+        yield f"{size.name}-shards", partial(_match, shards=SHARDS), size.matched
     if size is MANY:
         for name, how in _WAYS.items():
             yield f"{size.name}-{name}", partial(_listed, **how), 1
@@ -193,8 +196,8 @@ def _reach(spark: SparkSession, size: Size, n: int) -> int:
     return int(found.agg(sf.sum("events")).collect()[0][0])
 
 
-def _match(spark: SparkSession, size: Size, n: int) -> int:
-    answers = match(_events(spark, size, n), size.index, event="event")
+def _match(spark: SparkSession, size: Size, n: int, *, shards: int | None = None) -> int:
+    answers = match(_events(spark, size, n), size.index, event="event", shards=shards)
     counted = answers.select("id", sf.size("matches").alias("n"))
     if n == _WARMING:
         _check(spark, size, counted)
