@@ -24,6 +24,8 @@ from benchmarks import (
 )
 from benchmarks.definitions import Experiment, chosen, experiments, generator, small
 from benchmarks.measure import Cost, WrongAnswer, measure, warm_up
+from benchmarks.papers import evidence
+from benchmarks.papers import running as papers
 from benchmarks.report import keep, plot, show
 
 _OTHERS = {
@@ -40,7 +42,9 @@ _OTHERS = {
     "plan": ("What would larger jobs take, by a simulation of them?", planning.main),
     "gpu": ("The matcher gpu on a device, beside auto on all cores.", gpu.main),
     "encoding": ("What does it cost to turn events into numbers?", encoding.main),
+    "evidence": ("docs/evidence.md from what `papers` measured.", evidence.main),
 }
+_PAPERS = "papers: Every figure of the papers; vldb, betree or pstree may follow."
 _FOLDERS = {
     "sigma": "Sigma's detection rules on events of Windows; a folder may follow.",
     "adblock": "EasyList's filters on requests of browsers; a folder may follow.",
@@ -53,6 +57,8 @@ def main(
     only: Sequence[str] = (),
     plots: bool = True,
     against: str | None = None,
+    scale: str = "small",
+    jobs: int = 1,
 ) -> int:
     """Run the experiments; 1 if an answer was wrong or not known, 2 if a name was."""
     if not names:
@@ -62,9 +68,12 @@ def main(
             print(f"{name}: {question}")
         for name, question in _FOLDERS.items():
             print(f"{name}: {question}")
+        print(_PAPERS)
         return 0
     if against is not None:
         return max(by_turns.main(name, against, only) for name in names)
+    if names[0] == "papers":
+        return papers.main(names[1:], scale=scale, jobs=jobs)
     if names[0] in _FOLDERS:
         others.main(*names[:2])
         return 0

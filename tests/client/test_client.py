@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -123,6 +124,16 @@ def test_it_changes_what_the_service_has(engine: rm.Engine, client: rm.Client) -
     assert client.search("ads", {"a": 1}) == ["n1"]
 
 
+def test_long_work_is_waited_for(engine: rm.Engine, client: rm.Client) -> None:
+    found, expected = client.ratify("ads", full=False), engine.ratify("ads", full=False)
+    assert found.ok
+    assert replace(found, seconds=0) == replace(expected, seconds=0)
+    candidate = rm.Criterion("young too", rm.parse("age < 20 AND platform = 'web'"))
+    assert client.similarity("ads", candidate, n=2) == engine.similarity("ads", candidate, n=2)
+    with pytest.raises(rm.IndexNotFound):
+        client.ratify("none")
+
+
 REFUSED: dict[str, Any] = {
     "index": lambda asked: asked.search("none", {}),
     "criterion": lambda asked: asked.get("ads", "none"),
@@ -216,6 +227,7 @@ def test_the_same_can_be_awaited(engine: rm.Engine) -> None:
         async with rm.AsyncClient(OURSELVES, transport=transport) as client:
             assert await client.search("ads", EVENT) == engine.search("ads", EVENT)
             await client.add("new", RULES)
+            assert (await client.ratify("new", full=False)).ok
             with pytest.raises(rm.IndexNotFound):
                 await client.search("none", {})
         assert engine.names() == ["ads", "new"]

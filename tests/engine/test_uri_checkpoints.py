@@ -189,3 +189,18 @@ def test_a_crash_while_beginning_is_begun_again(
             opened(tmp_path / "elsewhere", uri)
     with opened(tmp_path / "elsewhere", uri) as engine:
         assert engine.search("ads", {"a": 9}) == ["r1"]
+
+
+def test_a_reader_of_the_directory_follows_the_log(uri: str, tmp_path: Path) -> None:
+    engine = opened(tmp_path / "own", uri)
+    engine.add("ads", rule(1))
+    reader = Engine(tmp_path / "own", read_only=True)
+    assert reader.follow()
+    assert reader.search("ads", {"a": 9}) == ["r1"]
+    engine.checkpoint()
+    engine.add("ads", rule(2))
+    assert reader.follow()
+    assert reader.search("ads", {"a": 9}) == ["r1", "r2"]
+    with pytest.raises(StorageError, match="a log to follow"):
+        Engine(uri, read_only=True).follow()
+    engine.close()

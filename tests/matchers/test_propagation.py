@@ -91,3 +91,22 @@ def test_wide_predicates_on_a_large_domain_take_little_room() -> None:
     found, expected = matcher.match(events), Scan.build(table).match(events)
     assert found.starts.tolist() == expected.starts.tolist()
     assert sorted(found.rows.tolist()) == sorted(expected.rows.tolist())
+
+
+def test_with_equalities_alone_other_clauses_are_always_candidates() -> None:
+    clauses = [[UP_TO_3, IS_6], [UP_TO_3], [IS_1]]
+    matcher = Propagation.build(table_of([4, 4], clauses), equalities=True)
+    for event, candidates, rows in (([2], 1, {1}), ([4, 6], 2, set()), ([1, 6], 3, {0, 1, 2})):
+        hits = matcher.match(batch_of(event))
+        assert (hits.candidates, set(hits.rows.tolist())) == (candidates, rows), event
+
+
+def test_equalities_alone_find_what_scan_finds() -> None:
+    case = random_case(4, n_clauses=500, negated=0.2)
+    hits = Propagation.build(case.table, equalities=True).match(case.events)
+    plain = Scan.build(case.table).match(case.events)
+    for i in range(len(case.events)):
+        found, true = (
+            set(one.rows[slice(*one.starts[i : i + 2])].tolist()) for one in (hits, plain)
+        )
+        assert found == true

@@ -66,6 +66,8 @@ BODIES: dict[str, Any] = {
     "nearest": {"event": {"age": 20}, "n": 2},
     "possible": {"where": "age < 20", "missing": ["platform"]},
     "match_many": [{"age": 20}, {}],
+    "ratify": {"full": False},
+    "similarity": {"criterion": {"expression": "age > 3"}, "n": 1},
     "delete_many": {"ids": []},
     "enable": {"ids": ["adult"]},
     "disable": {"ids": ["adult"]},
@@ -91,7 +93,9 @@ def test_an_answer_is_of_the_type_that_is_told(http: Any, engine: rm.Engine, end
     engine.add("plain", rm.Criterion("p", rm.attr("a") == 1))
     name = endpoint.handle.__name__
     index = "fresh" if name in {"create_index", "load_index"} else "ads"
-    path = endpoint.path.replace("{index}", index).replace("{id}", "adult")
+    job = http.post("/v1/indexes/ads/ratify", json={}).json()["id"]
+    its = job if endpoint.path.startswith("/v1/jobs") else "adult"
+    path = endpoint.path.replace("{index}", index).replace("{id}", its)
     kind = JSON if JSON in endpoint.takes else NDJSON
     body = json.dumps(BODIES[name]).encode() if endpoint.takes else b""
     found = http.request(endpoint.method, path, content=body, headers={"content-type": kind})

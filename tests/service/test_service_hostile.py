@@ -183,9 +183,9 @@ def test_an_answer_that_takes_too_long_stays_without_its_end(
     release = threading.Event()
 
     def pieces(*_: Any) -> Any:
-        yield b"first"
+        yield batches.Piece(b"first")
         release.wait()
-        yield b"last"
+        yield batches.Piece(b"last")
 
     monkeypatch.setattr(batches, "answers", pieces)
     app = application(Service(engine, Limits(seconds=1.0)))

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from remuda.spark.building import build_index
 
 pytestmark = pytest.mark.outside
 CHILD = Path(__file__).with_name("building_child.py")
+PATIENCE = 120.0  # seconds
 
 
 @pytest.fixture(autouse=True)
@@ -30,24 +32,38 @@ def _cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REMUDA_CACHE", str(tmp_path / "cache"))
 
 
-def killed_builder(uri: str, first: int, seconds: float) -> int:
-    """Let a builder build for some time, kill it; the round that it was at."""
+def killed_builder(uri: str, first: int, seconds: float, log: Path) -> int:
+    """Let a builder build for some time, kill it; the round that it was at.
+
+    It writes into a file: a pipe is open as long as anybody lives who has it.
+    """
     command = [sys.executable, str(CHILD), uri, str(first)]
-    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
-    assert child.stdout is not None
-    line = child.stdout.readline()
-    time.sleep(seconds)
-    os.killpg(child.pid, signal.SIGKILL)
-    rest = child.communicate()[0]
-    return int([line, *rest.splitlines()][-1])
+    with log.open("w") as out:
+        child = subprocess.Popen(command, stdout=out, stderr=out, start_new_session=True)
+    try:
+        give_up = time.monotonic() + PATIENCE
+        while not rounds(log) and child.poll() is None and time.monotonic() < give_up:
+            time.sleep(0.1)
+        time.sleep(seconds)
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait(PATIENCE)
+    assert rounds(log), f"it published nothing:\n{log.read_text()}"
+    return rounds(log)[-1]
 
 
-def test_a_driver_that_is_killed_leaves_a_whole_version(bucket: str) -> None:
+def rounds(log: Path) -> list[int]:
+    return [int(line) for line in log.read_text().splitlines() if line.isdecimal()]
+
+
+def test_a_driver_that_is_killed_leaves_a_whole_version(bucket: str, tmp_path: Path) -> None:
     uri, number = f"{bucket}/ads", 1
     rm.Index.build(Criterion(str(i), parse("a >= 0")) for i in range(60)).save(uri)
     rng = random.Random(1)
-    for _ in range(2):
-        number = killed_builder(uri, number, 1.0 + 4.0 * rng.random()) + 1
+    for i in range(2):
+        seconds = 1.0 + 4.0 * rng.random()
+        number = killed_builder(uri, number, seconds, tmp_path / f"builder{i}.log") + 1
         index = rm.load(uri)
         held = {i for i in range(number + 1) if index.match({"a": i})}
         least = min(held)

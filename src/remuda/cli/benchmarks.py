@@ -26,10 +26,15 @@ def bench(
         str | None,
         typer.Option(help="A commit: run by turns there and here, and print the ratios."),
     ] = None,
+    scale: Annotated[
+        str, typer.Option(help="Of `papers`: small (minutes), paper (as printed) or tiny.")
+    ] = "small",
+    jobs: Annotated[int, typer.Option(help="Of `papers`: how many processes measure.")] = 1,
 ) -> None:
     """Measure, after checking that what is measured answers right."""
     if not (_TREE / "benchmarks" / "runner.py").exists():
         raise FileError("the benchmarks are in the source tree, not in an installed package")
     sys.path.insert(0, str(_TREE))
     runner = import_module("benchmarks.runner")
-    raise typer.Exit(runner.main(names or (), only=only or (), plots=plots, against=against))
+    ways = {"only": only or (), "plots": plots, "against": against}
+    raise typer.Exit(runner.main(names or (), **ways, scale=scale, jobs=jobs))

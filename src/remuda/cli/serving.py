@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import sys
+from contextlib import ExitStack
 from importlib.util import find_spec
-from typing import Annotated
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from remuda.cli import options
 from remuda.cli.files import FileError
 from remuda.cli.screen import working
+
+if TYPE_CHECKING:
+    from remuda.engine.engine import Engine
+    from remuda.service.serving import Terms
+
+_CAMPAIGNS = 20_000  # of the demonstration
 
 
 def serve(
@@ -20,6 +28,10 @@ def serve(
     ] = None,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="The port.", min=1, max=65535)] = 8000,
+    workers: Annotated[
+        int, typer.Option(help="Processes: one writes, the others follow it.", min=1, max=256)
+    ] = 1,
+    demo: Annotated[bool, typer.Option("--demo", help="Begin with made-up campaigns.")] = False,
     tokens: Annotated[
         str | None,
         typer.Option(help="A file with a role (read, write, admin) and a token on each line."),
@@ -29,6 +41,19 @@ def serve(
     batch: Annotated[
         int, typer.Option(help="The most events or criteria of a request.", min=1)
     ] = 1_000_000,
+    connections: Annotated[int, typer.Option(help="The most at once.", min=1)] = 1_000,
+    log: Annotated[
+        Literal["text", "json"], typer.Option(help="Lines for people, or objects for machines.")
+    ] = "text",
+    access_log: Annotated[
+        bool, typer.Option("--access-log", help="A line for every request.")
+    ] = False,
+    hits: Annotated[
+        bool, typer.Option("--hits", help="Count in /metrics how often each criterion holds.")
+    ] = False,
+    telemetry: Annotated[
+        bool, typer.Option("--telemetry", help="A span of OpenTelemetry for every request.")
+    ] = False,
     certificate: Annotated[
         str | None, typer.Option("--ssl-certfile", help="A certificate, for TLS.")
     ] = None,
@@ -38,33 +63,75 @@ def serve(
 
     Every address but this machine's own needs tokens.
     """
-    if find_spec("starlette") is None or find_spec("uvicorn") is None:
-        raise FileError("the service is not installed: pip install 'remuda[service]'")
-    from remuda.engine.engine import Engine
+    for name in ("starlette", "uvicorn"):
+        if find_spec(name) is None:
+            raise FileError("the service is not installed: pip install 'remuda[service]'")
+    if telemetry and find_spec("opentelemetry") is None:
+        raise FileError("OpenTelemetry is not installed: pip install 'remuda[telemetry]'")
     from remuda.service.limits import Limits
-    from remuda.service.serving import Exposed, NotListening, serve
+    from remuda.service.serving import Exposed, NotListening, Terms
+    from remuda.service.workers import NotStarted
 
     options.check_threads()
-    with working(f"opening {root}" if root else "starting"):
-        engine = Engine(root)
-    with engine:
-        scheme = "https" if certificate else "http"
-        shown = f"[{host}]" if ":" in host else host
-        where = root or "memory: nothing is kept when it ends"
-        line = f"{scheme}://{shown}:{port}/ serves {where}"
-        try:
-            serve(
-                engine,
-                host=host,
-                port=port,
-                tokens=tokens,
-                limits=Limits(body=body, batch=batch, seconds=seconds),
-                listening=lambda: print(line, file=sys.stderr, flush=True),
-                ssl_certfile=certificate,
-                ssl_keyfile=key,
-            )
-        except Exposed as error:
-            raise typer.BadParameter(str(error)) from None
-        except NotListening as error:
-            raise FileError(str(error)) from None
+    terms = Terms(
+        host=host,
+        port=port,
+        tokens=tokens,
+        limits=Limits(body=body, batch=batch, seconds=seconds, connections=connections),
+        log=log,
+        visits=access_log,
+        hits=hits,
+        telemetry=telemetry,
+        certificate=certificate,
+        key=key,
+    )
+    try:
+        terms.check()
+        _serve(root, terms, workers, demo=demo)
+    except Exposed as error:
+        raise typer.BadParameter(str(error)) from None
+    except NotListening as error:
+        raise FileError(str(error)) from None
+    except NotStarted:
+        raise FileError("the writer has ended before it served") from None
     print("stopped; all that was accepted is answered and kept", file=sys.stderr)
+
+
+def _serve(root: str | None, terms: Terms, workers: int, *, demo: bool) -> None:
+    from remuda.engine.engine import Engine
+    from remuda.service.serving import serve
+    from remuda.service.workers import supervise
+
+    scheme = "https" if terms.certificate else "http"
+    shown = f"[{terms.host}]" if ":" in terms.host else terms.host
+    where = root or "memory: nothing is kept when it ends"
+    line = f"{scheme}://{shown}:{terms.port}/ serves {where}"
+
+    def listening() -> None:
+        print(line, file=sys.stderr, flush=True)
+
+    with ExitStack() as stack:
+        if workers == 1 or demo:
+            if workers > 1 and root is None:
+                root = stack.enter_context(TemporaryDirectory(prefix="remuda-"))
+            with working(f"opening {root}" if root else "starting"):
+                engine = Engine(root)
+            with engine:
+                if demo:
+                    _begin_with_campaigns(engine)
+                if workers == 1:
+                    serve(engine, terms, listening=listening)
+        if workers > 1:
+            supervise(root, terms, workers, listening=listening)
+
+
+def _begin_with_campaigns(engine: Engine) -> None:
+    """Sample data: the campaigns of a made-up day."""
+    import numpy as np
+
+    from remuda.cli.demo_data import draw_day
+
+    if "campaigns" not in engine:
+        with working(f"drawing {_CAMPAIGNS:,} campaigns"):
+            campaigns, _ = draw_day(np.random.default_rng(1), _CAMPAIGNS, 1)
+            engine.add("campaigns", campaigns)

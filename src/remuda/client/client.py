@@ -9,13 +9,13 @@ from collections.abc import Awaitable, Callable, Mapping
 from functools import wraps
 from importlib.metadata import version
 from types import ModuleType, TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
 
 import msgspec
 
 from remuda import errors
 from remuda.client import requests
-from remuda.client.requests import Asked
+from remuda.client.requests import Asked, Outcome
 from remuda.errors import RemudaError, ServiceError
 
 if TYPE_CHECKING:
@@ -25,7 +25,9 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 _PAUSES = (0.1, 0.5)  # seconds before a request is sent again
+_LOOKS = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0)  # seconds between looks at a job; the last again
 _VERSION = "x-remuda-version"
+_SEQUENCE = "x-remuda-sequence"
 _OWN = version("remuda")
 
 _logger = logging.getLogger("remuda.client")
@@ -51,11 +53,61 @@ def _later(build: Callable[P, Asked[T]]) -> Callable[Concatenate[AsyncClient, P]
     return method
 
 
+def _now_and_then(
+    build: Callable[P, Asked[Outcome[T]]],
+) -> Callable[Concatenate[Client, P], T]:
+    """The method that begins a job and waits for its end."""
+
+    @wraps(build)
+    def method(self: Client, /, *arguments: P.args, **named: P.kwargs) -> T:
+        asked = build(*arguments, **named)
+        job, looks = self._ask(asked), iter(_LOOKS)
+        while not job.ended:
+            time.sleep(next(looks, _LOOKS[-1]))
+            job = self._ask(requests.again(asked, job.id))
+        return cast("T", job.result)
+
+    return method
+
+
+def _by_and_by(
+    build: Callable[P, Asked[Outcome[T]]],
+) -> Callable[Concatenate[AsyncClient, P], Awaitable[T]]:
+    """The same, to be awaited."""
+
+    @wraps(build)
+    async def method(self: AsyncClient, /, *arguments: P.args, **named: P.kwargs) -> T:
+        asked = build(*arguments, **named)
+        job, looks = await self._ask(asked), iter(_LOOKS)
+        while not job.ended:
+            await asyncio.sleep(next(looks, _LOOKS[-1]))
+            job = await self._ask(requests.again(asked, job.id))
+        return cast("T", job.result)
+
+    return method
+
+
+class _Changes:
+    """The number of the last change that a client has made: what it asks later must see it."""
+
+    def __init__(self) -> None:
+        self._last = 0
+
+    def headers(self) -> dict[str, str]:
+        return {_SEQUENCE: str(self._last)} if self._last else {}
+
+    def note(self, response: httpx.Response) -> None:
+        number = response.headers.get(_SEQUENCE, "")
+        if number.isdecimal():
+            self._last = max(self._last, int(number))
+
+
 class Client:
     """An engine that a service has: its methods, errors and answers.
 
     Events are sent as JSON: a date arrives as text. A request whose answer is lost is sent again
-    only where that does no harm.
+    only where that does no harm. Whichever worker of the service answers, it has seen what this
+    client has changed.
     """
 
     def __init__(
@@ -63,6 +115,7 @@ class Client:
     ) -> None:
         how = _settings(url, token, timeout, transport)
         self._http: httpx.Client = _httpx().Client(**how)
+        self._changes = _Changes()
 
     names = _now(requests.names)
     search = _now(requests.search)
@@ -83,6 +136,8 @@ class Client:
     export = _now(requests.export)
     load = _now(requests.load)
     snapshot = _now(requests.snapshot)
+    ratify = _now_and_then(requests.ratify)
+    similarity = _now_and_then(requests.similarity)
 
     def close(self) -> None:
         """Let go of the connections."""
@@ -102,7 +157,8 @@ class Client:
     def _ask(self, asked: Asked[T]) -> T:
         for pause in (*_PAUSES, None):
             try:
-                return _answer(asked, self._http.request(**_sent(asked)))
+                sent = _sent(asked, self._changes)
+                return _answer(asked, self._http.request(**sent), self._changes)
             except _httpx().TransportError as error:
                 _check_again(asked, error, pause)
                 time.sleep(pause or 0.0)
@@ -117,6 +173,7 @@ class AsyncClient:
     ) -> None:
         how = _settings(url, token, timeout, transport)
         self._http: httpx.AsyncClient = _httpx().AsyncClient(**how)
+        self._changes = _Changes()
 
     names = _later(requests.names)
     search = _later(requests.search)
@@ -137,6 +194,8 @@ class AsyncClient:
     export = _later(requests.export)
     load = _later(requests.load)
     snapshot = _later(requests.snapshot)
+    ratify = _by_and_by(requests.ratify)
+    similarity = _by_and_by(requests.similarity)
 
     async def close(self) -> None:
         """Let go of the connections."""
@@ -156,7 +215,8 @@ class AsyncClient:
     async def _ask(self, asked: Asked[T]) -> T:
         for pause in (*_PAUSES, None):
             try:
-                return _answer(asked, await self._http.request(**_sent(asked)))
+                sent = _sent(asked, self._changes)
+                return _answer(asked, await self._http.request(**sent), self._changes)
             except _httpx().TransportError as error:
                 _check_again(asked, error, pause)
                 await asyncio.sleep(pause or 0.0)
@@ -176,11 +236,12 @@ def _settings(url: str, token: str | None, timeout: float, transport: Any) -> di
     return {"base_url": url, "headers": headers, "timeout": timeout, "transport": transport}
 
 
-def _sent(asked: Asked[Any]) -> dict[str, Any]:
+def _sent(asked: Asked[Any], changes: _Changes) -> dict[str, Any]:
     options = {name: value for name, value in asked.options.items() if value is not None}
     headers = {"accept": asked.accept} | ({"content-type": asked.kind} if asked.body else {})
     if asked.method == "POST":
         headers["content-type"] = asked.kind
+    headers |= changes.headers()
     found = {"method": asked.method, "url": asked.path, "params": options, "headers": headers}
     return found | {"content": asked.body}
 
@@ -194,8 +255,9 @@ def _check_again(asked: Asked[Any], error: Exception, pause: float | None) -> No
         raise ServiceError(None, reason) from error
 
 
-def _answer(asked: Asked[T], response: httpx.Response) -> T:
+def _answer(asked: Asked[T], response: httpx.Response, changes: _Changes) -> T:
     _compare(response.headers.get(_VERSION))
+    changes.note(response)
     if response.is_success:
         return asked.read(response.content)
     raise _error(response)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from dataclasses import fields as dataclass_fields
 from datetime import datetime
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
@@ -15,12 +16,15 @@ import pyarrow as pa
 from remuda.encoding.frames import table_of
 from remuda.engine.changes import several
 from remuda.engine.snapshots import Snapshot
+from remuda.errors import ServiceError
 from remuda.index.matches import Match
 from remuda.index.nearest import Near
 from remuda.index.question import By, Now, Tags
 from remuda.language.criterion import Criterion
 from remuda.model.explanations import Explanation
 from remuda.model.weights import Weights
+from remuda.proof.ratifying import Disagreement, Ratification
+from remuda.proof.similarity import Similarity
 
 T = TypeVar("T")
 
@@ -144,6 +148,69 @@ def _batch(events: Any) -> tuple[str, bytes]:
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
     return ARROW, sink.getvalue()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome(Generic[T]):
+    """What a job has come to: its result once it has ended."""
+
+    result: T | None
+    id: str
+    ended: bool
+
+
+def ratify(
+    name: str,
+    full: bool = True,
+    *,
+    seed: int = 0,
+    seconds: float | None = None,
+    now: Now = None,
+) -> Asked[Outcome[Ratification]]:
+    """Compare the index with plain evaluation, on events made from it."""
+    asked = {"full": full, "seed": seed, "seconds": seconds, "now": _moment(now)}
+    return _begin(name, "ratify", asked, _ratified)
+
+
+def similarity(
+    name: str, criterion: Criterion, *, seed: int = 0, n: int = 10, now: Now = None
+) -> Asked[Outcome[Similarity]]:
+    """The n criteria of the index that resemble a candidate most."""
+    document = _decoded(criterion.document())
+    asked = {"criterion": document, "seed": seed, "n": n, "now": _moment(now)}
+    return _begin(name, "similarity", asked, lambda found: msgspec.convert(found, Similarity))
+
+
+def _begin(
+    name: str, kind: str, asked: Mapping[str, Any], read: Callable[[Any], T]
+) -> Asked[Outcome[T]]:
+    body = _ENCODER.encode(asked)
+    return Asked("POST", _path(name, kind), _outcome(read), body, safe=False)
+
+
+def again(begun: Asked[Outcome[T]], id: str) -> Asked[Outcome[T]]:
+    """The question what has become of a job."""
+    return Asked("GET", f"/v1/jobs/{quote(id, safe='')}", begun.read)
+
+
+def _outcome(read: Callable[[Any], T]) -> Callable[[bytes], Outcome[T]]:
+    def outcome(answer: bytes) -> Outcome[T]:
+        job = _decoded(answer)
+        if job["status"] in {"failed", "cancelled"}:
+            raise ServiceError(None, f"job {job['id']}: {job['error'] or job['status']}")
+        done = job["status"] == "done"
+        return Outcome(read(job["result"]) if done else None, job["id"], done)
+
+    return outcome
+
+
+def _ratified(found: dict[str, Any]) -> Ratification:
+    for one in found["disagreements"]:
+        if one["explanation"] is not None:
+            one["explanation"] = _explanation(one["explanation"])
+    found["disagreements"] = tuple(Disagreement(**one) for one in found["disagreements"])
+    fields = {one.name for one in dataclass_fields(Ratification)}
+    return Ratification(**{name: value for name, value in found.items() if name in fields})
 
 
 def get(name: str, id: str) -> Asked[Criterion]:

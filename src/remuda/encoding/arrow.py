@@ -16,15 +16,15 @@ from remuda.encoding.columns import Codes, Columns, Cut, Numbers
 from remuda.encoding.encoder import Encoder, OriginEncoder, TermEncoder
 from remuda.encoding.spaces import OTHER, ValueSpaces
 from remuda.encoding.table import EventBatch
-from remuda.encoding.term_columns import Column, evaluated
+from remuda.encoding.term_columns import DAY, FIRST_DAY, LAST_DAY, Column, evaluated
 from remuda.model.attributes import Attribute, Digits, Element, Every, Lack, Step
 from remuda.model.terms import Joint
 from remuda.model.values import Kind, tidy
 
 Array: TypeAlias = Any  # pyarrow has no types of its own
 
-_YEARS = -719_162, 2_932_896  # the days of Python's calendar, since 1970
-_INSTANTS = _YEARS[0] * 86_400_000_000, (_YEARS[1] + 1) * 86_400_000_000 - 1
+_YEARS = FIRST_DAY, LAST_DAY
+_INSTANTS = FIRST_DAY * DAY, (LAST_DAY + 1) * DAY - 1
 
 _STRANGE = object()  # a value that is there, and satisfies nothing
 
@@ -36,17 +36,15 @@ def encode(encoder: Encoder, table: pa.Table | pa.RecordBatch, now: int) -> Even
     rows, spaces = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
     known = _KnownColumns(columns, n)
     for one, may_be_computed in encoder.apart:
-        computed = _computed(one, known) if may_be_computed else None
-        if computed is not None:
-            present, found = computed
+        whole = _computed(one, known) if may_be_computed else None
+        if whole is None and isinstance(one.origin, Joint):
+            whole = _together(one, one.origin, columns, n, now)
+        if whole is not None:
+            present, found = whole
             rows.append(np.repeat(present, np.diff(found.starts)))
             spaces.append(found.items)
             continue
-        if isinstance(one.origin, Joint):
-            present, found = _together(one, one.origin, columns, n, now)
-            rows.append(np.repeat(present, np.diff(found.starts)))
-            spaces.append(found.items)
-            continue
+        assert not isinstance(one.origin, Joint)
         values = _resolve(columns, one.origin, n)
         present = np.empty(0, np.int64)
         if values is not None and len(values) > values.null_count:

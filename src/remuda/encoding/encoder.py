@@ -121,8 +121,9 @@ class TermEncoder:
         if not values:
             return [space for one, space in self.asked if isinstance(one, EveryElement)]
         if self._of_elements is None:
-            self._of_elements = self.asker([condition.expression for condition, _ in self.asked])
+            # the other first: a thread that finds these made finds both
             self._every = np.array([isinstance(one, EveryElement) for one, _ in self.asked])
+            self._of_elements = self.asker([condition.expression for condition, _ in self.asked])
         which, counts = self._of_elements.counts(values, now)
         assert self._every is not None
         enough = which[~self._every[which] | (counts == len(values))]

@@ -25,8 +25,8 @@ Doubles: TypeAlias = NDArray[np.float64]
 
 _LEAST, _LONG = -(2**63), 2**63
 _SHORT = 2**31
-_DAY = 86_400_000_000  # microseconds
-_FIRST_DAY, _LAST_DAY = -719_162, 2_932_896  # of the years 1 and 9999
+DAY = 86_400_000_000  # microseconds
+FIRST_DAY, LAST_DAY = -719_162, 2_932_896  # of the years 1 and 9999, which Python's calendar has
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +249,7 @@ def _days(column: Column) -> Longs | None:
     """The days since 1970; None where the column has neither dates nor timestamps."""
     if column.kind is Kind.DATE:
         return column.values
-    return column.values // _DAY if column.kind is Kind.TIMESTAMP else None
+    return column.values // DAY if column.kind is Kind.TIMESTAMP else None
 
 
 def _of_day(field: Callable[[Longs], Longs]) -> ColumnFunction:
@@ -270,7 +270,7 @@ def _of_time(unit: int, most: int) -> ColumnFunction:
             return Column(np.zeros_like(column.values), column.valid)
         if column.kind is not Kind.TIMESTAMP:
             return None
-        return Column(column.values % _DAY // unit % most, column.valid)
+        return Column(column.values % DAY // unit % most, column.valid)
 
     return apply
 
@@ -318,7 +318,7 @@ def _shifted(sign: int) -> ColumnFunction:
             return None
         short = (shift.values >= -_SHORT) & (shift.values < _SHORT)
         found = days + sign * np.where(short, shift.values, 0)
-        within = (found >= _FIRST_DAY) & (found <= _LAST_DAY)
+        within = (found >= FIRST_DAY) & (found <= LAST_DAY)
         return Column(found, _both(columns) & short & within, Kind.DATE)
 
     return apply
@@ -342,7 +342,7 @@ def _unix(unit: int) -> ColumnFunction:
     def apply(columns: Columns) -> Column | None:
         (column,) = columns
         if column.kind is Kind.DATE:
-            return Column(column.values * (_DAY // unit), column.valid)
+            return Column(column.values * (DAY // unit), column.valid)
         if column.kind is not Kind.TIMESTAMP:
             return None
         return Column(column.values // unit, column.valid)

@@ -68,6 +68,9 @@ class Checkpoints(Protocol):
     def read(self) -> Names:
         """The names as they were last published."""
 
+    def stamp(self) -> object:
+        """What changes whenever names are published."""
+
     def write(self, names: Names) -> None:
         """Publish the names, at once or not at all."""
 
@@ -102,6 +105,14 @@ class Directory:
         except OSError as error:
             raise _no_engine(str(file), error.strerror) from None
 
+    def stamp(self) -> object:
+        file = self.path / _NAMES
+        try:
+            found = file.stat()
+        except OSError as error:
+            raise _no_engine(str(file), error.strerror) from None
+        return found.st_mtime_ns, found.st_size, found.st_ino
+
     def write(self, names: Names) -> None:
         try:
             for directory in filter(Path.is_dir, (self.path / _INDEXES, self.path)):
@@ -130,6 +141,11 @@ class Uploads:
     files: RemoteFiles
     writer: str = ""  # none: they are only read
 
+    @classmethod
+    def at(cls, uri: str) -> Uploads:
+        """Those at a URI, to be read."""
+        return cls(RemoteFiles.at(uri))
+
     def __str__(self) -> str:
         return self.files.uri
 
@@ -142,6 +158,9 @@ class Uploads:
             return _decoded(checked(self.files.read(_NAMES), file), file)
         except FileNotFoundError:
             raise _no_engine(file) from None
+
+    def stamp(self) -> object:
+        return self.read()
 
     def write(self, names: Names) -> None:
         if self.exists():

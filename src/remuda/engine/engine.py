@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from copy import copy
@@ -30,8 +31,9 @@ from remuda.engine.changes import (
     encode,
     several,
 )
-from remuda.engine.checkpoints import Checkpoints, Directory, Names
-from remuda.engine.home import Home, published_at
+from remuda.engine.checkpoints import Checkpoints, Names, Uploads
+from remuda.engine.following import Follower
+from remuda.engine.home import Home
 from remuda.engine.snapshots import Snapshot, snapshot
 from remuda.engine.store import Slot, Store, opened
 from remuda.errors import (
@@ -72,11 +74,11 @@ class Engine:
 
     With a path, a change is durable when the call returns; a search may see it a moment earlier.
     One process at a time opens a directory to write. With `read_only`, others open what its
-    checkpoints have published, and `refresh` takes over what was published since: changes that
-    are only in the log are not seen. With `checkpoints`, a URI such as s3://bucket/engine, they are
-    published there, and readers open that; an engine in a new directory goes on from it. A forked
-    process searches on; what it changes is refused.
-    New indexes are made with its matcher, scalars and hierarchies, and keep them.
+    checkpoints have published; `refresh` takes over what was published since, `follow` also what
+    is only in the log. With `checkpoints`, a URI such as s3://bucket/engine, they are published
+    there, and readers open that; an engine in a new directory goes on from it. A forked process
+    searches on; what it changes is refused. New indexes are made with its matcher, scalars and
+    hierarchies, and keep them.
     """
 
     def __init__(
@@ -97,8 +99,10 @@ class Engine:
         self._next_index, self._log_limit = 1, log_limit
         self._alone()
         self._store: Store | None = None
-        self._reading: Checkpoints | None = None  # only where it is read and not written
+        self._home: Home | None = None  # only where it is read and not written
+        self._reading: Checkpoints | None = None  # likewise
         self._published: Names | None = None
+        self._follower: Follower | None = None
         self._unread: list[SetAside] = []
         if path is None:
             if read_only or checkpoints is not None:
@@ -106,7 +110,8 @@ class Engine:
                     "an engine in memory has no checkpoints to read or write: give a path"
                 )
         elif read_only:
-            self._reading = published_at(path)
+            self._home = Home.at(local(path)) if is_local(path) else None
+            self._reading = self._home.checkpoints if self._home else Uploads.at(fspath(path))
             self.refresh()
         else:
             self._store = Store(_own(path), checkpoints)
@@ -275,10 +280,11 @@ class Engine:
         seconds: float | None = None,
         events: Any = None,
         now: Now = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> Ratification:
         """Compare the index with plain evaluation, on events made from it or on given ones."""
-        index = self._slot(name).index
-        return ratify(index, full=full, seed=seed, seconds=seconds, events=events, now=now)
+        how: dict[str, Any] = {"seed": seed, "seconds": seconds, "events": events, "now": now}
+        return ratify(self._slot(name).index, full=full, progress=progress, **how)
 
     def similarity(
         self,
@@ -289,10 +295,11 @@ class Engine:
         seed: int = 0,
         n: int = 10,
         now: Now = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> Similarity:
         """The n criteria of the index that resemble a candidate most."""
-        index = self._slot(name).index
-        return similarity(index, criterion, events=events, seed=seed, n=n, now=now)
+        how: dict[str, Any] = {"events": events, "seed": seed, "n": n, "now": now}
+        return similarity(self._slot(name).index, criterion, progress=progress, **how)
 
     def checkpoint(self) -> None:
         """Save what has changed, so that opening has nothing to make good, and shorten the log.
@@ -320,9 +327,8 @@ class Engine:
 
         It stands in set-aside.jsonl in the engine's directory, until that file is removed.
         """
-        written = aside.read(self._store.home.set_aside) if self._store is not None else []
-        if isinstance(self._reading, Directory):
-            written = aside.read(Home(self._reading.path, self._reading).set_aside)
+        home = self._store.home if self._store is not None else self._home
+        written = aside.read(home.set_aside) if home is not None else []
         return written + [one for one in self._unread if one not in written]
 
     def refresh(self) -> bool:
@@ -330,6 +336,8 @@ class Engine:
         published = self._reading
         if published is None:
             raise StorageError("refresh", "only an engine that was opened read_only can refresh")
+        if self._follower is not None:
+            return self.follow()
         with self._naming:
             while True:
                 names = published.read()
@@ -345,6 +353,40 @@ class Engine:
                 else:
                     self._slots, self._published = slots, names
                     return True
+
+    def follow(self) -> bool:
+        """Take over all that the writer has done since, its log included; whether there was any.
+
+        What it has acknowledged is there then; what it is about to may be.
+        """
+        if self._home is None:
+            reason = "only an engine that was opened read_only in a directory has a log to follow"
+            raise StorageError("follow", reason)
+        with self._naming:
+            if self._follower is None:
+                self._follower = Follower(self._home)
+            moved = self._follower.advance()
+            self._slots = self._follower.slots
+        return moved
+
+    @property
+    def position(self) -> int:
+        """How far in the log of changes it is; an engine that has followed to it has seen them.
+
+        In memory, and without `follow`, it stays 0.
+        """
+        if self._store is not None:
+            return self._store.log.end
+        return 0 if self._follower is None else self._follower.position
+
+    @property
+    def log_size(self) -> int:
+        """The bytes that were logged since the last checkpoint; 0 where nothing is logged."""
+        return 0 if self._store is None else self._store.log.size
+
+    def age(self, name: str) -> float:
+        """The seconds since an index was changed, or opened."""
+        return time.time() - self._slot(name).changed
 
     def close(self) -> None:
         """Save what has changed and let another process write; without it nothing is lost."""
@@ -465,7 +507,7 @@ class Engine:
                 return False
             if self._store is not None:
                 check(slot.index, given)  # what is in the log must not fail
-            slot.n_changes += 1
+            slot.note_change()
             position = self._logged(body, partial(apply, slot.index, given))
         self._settle(position)
         return True
@@ -483,7 +525,7 @@ class Engine:
                     changed = [replace(one, enabled=enabled) for one in there]
                     switched = try_out(changed, slot.index.hierarchies)
                     body = encode(Put(slot.number, self._texts(switched)))
-                    slot.n_changes += 1
+                    slot.note_change()
                     position = self._logged(body, partial(slot.index.update, switched))
         self._settle(position)
 

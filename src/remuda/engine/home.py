@@ -18,7 +18,7 @@ import msgspec
 
 from remuda.engine.checkpoints import Checkpoints, Directory, Names, Uploads
 from remuda.errors import StorageError
-from remuda.index.files import is_local, local, make_directory, read_checked, write_checked
+from remuda.index.files import is_local, make_directory, read_checked, write_checked
 from remuda.index.remote_files import RemoteFiles
 
 
@@ -85,14 +85,6 @@ class Home:
         body = msgspec.json.encode(_Elsewhere(str(own), own.writer))
         write_checked(_told(self.path), body + b"\n")
         return names
-
-
-def published_at(path: str | PathLike[str]) -> Checkpoints:
-    """The checkpoints of a directory or at a URI, for a reader."""
-    if not is_local(path):
-        return Uploads(RemoteFiles.at(fspath(path)))
-    elsewhere = _elsewhere(local(path))
-    return Directory(local(path)) if elsewhere is None else Uploads(RemoteFiles.at(elsewhere.uri))
 
 
 def _elsewhere(path: Path) -> _Elsewhere | None:

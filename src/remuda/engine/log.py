@@ -16,6 +16,7 @@ import re
 import struct
 import threading
 import zlib
+from bisect import bisect_right
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -203,6 +204,8 @@ def replay(directory: Path, since: int, apply: Callable[[int, memoryview], None]
     bases = _bases(directory) if directory.is_dir() else []
     if not bases and since == 0:
         return 0
+    # what ends before it is not needed, and the writer may be removing it
+    bases = bases[max(0, bisect_right(bases, since) - 1) :]
     end = bases[0] if bases else 0
     for base in bases:
         if base != end:
@@ -212,6 +215,41 @@ def replay(directory: Path, since: int, apply: Callable[[int, memoryview], None]
         missing = since if not bases or bases[0] > since else end
         raise StorageError(str(directory), f"the records from position {missing} on are missing")
     return end
+
+
+def tail(directory: Path, since: int, apply: Callable[[int, memoryview], None]) -> int:
+    """Hand over the records that another process has appended since a position that it had.
+
+    The position behind the last that is whole: the one behind it may still be on its way.
+    LookupError where a checkpoint has removed the file meanwhile.
+    """
+    while True:
+        bases = [base for base in _bases(directory) if base <= since]
+        if not bases:
+            raise LookupError(since)
+        end = _tail_file(_path(directory, bases[-1]), since - bases[-1], bases[-1], apply)
+        following = _path(directory, end)
+        if end == bases[-1] or not following.exists():
+            return end
+        since = end
+
+
+def _tail_file(path: Path, at: int, base: int, apply: Callable[[int, memoryview], None]) -> int:
+    """Hand over the records of one file from a byte of it on."""
+    try:
+        with path.open("rb") as file:
+            file.seek(at)
+            data = memoryview(file.read())
+    except FileNotFoundError:
+        raise LookupError(base + at) from None
+    start, begin = at, _preface(path, data) if at == 0 else 0
+    while begin < len(data):
+        body = _body(data, begin)
+        if body is None:
+            break
+        apply(base + start + begin, body)
+        begin += _OVERHEAD + len(body)
+    return base + start + begin
 
 
 class _Head(NamedTuple):

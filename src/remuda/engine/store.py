@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import time
 from collections.abc import Collection, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
@@ -45,6 +46,12 @@ class Slot:
     n_changes: int = 0
     n_saved: int = 0  # how many of them are in that version
     lock: threading.Lock = field(default_factory=threading.Lock)
+    changed: float = field(default_factory=time.time)  # when it was, here
+
+    def note_change(self) -> None:
+        """Count a change that is about to be made."""
+        self.n_changes += 1
+        self.changed = time.time()
 
     def entry(self) -> Entry:
         scalars = sorted(map(str, self.index.scalars))
@@ -61,7 +68,7 @@ class Store:
         try:
             self.home = Home.at(path, checkpoints)
             self._published = self.home.begin()
-            found = _recovered(self.home, self._published)
+            found = recovered(self.home, self._published)
             self.slots, self.next_index = found.slots, found.next_index
             self.set_aside(found.set_aside())
             self.log = Log(self.home.log, found.end)
@@ -134,7 +141,7 @@ class Store:
         self.log.abandon(self._process)
 
 
-def _made(how: Made | Entry) -> Index:
+def empty_index(how: Made | Entry) -> Index:
     """An index without criteria."""
     return Index(matcher=how.matcher, scalars=how.scalars, hierarchies=trees_of(how.hierarchies))
 
@@ -142,16 +149,17 @@ def _made(how: Made | Entry) -> Index:
 def opened(checkpoints: Checkpoints, entry: Entry) -> Slot:
     """An index in its saved version."""
     if entry.version is None:
-        index = _made(entry)
+        index = empty_index(entry)
     else:
         index = load(checkpoints.index(entry.index), version=entry.version)
     return Slot(index, entry.index, entry.version, entry.since)
 
 
-def _recovered(home: Home, names: Names) -> _Recovery:
-    """The indexes as the log leaves them."""
-    slots = {name: opened(home.checkpoints, one) for name, one in names.names.items()}
-    recovery = _Recovery(slots, names)
+def recovered(home: Home, names: Names, slots: dict[str, Slot] | None = None) -> Recovery:
+    """The indexes as the log leaves them, from their saved versions or later states."""
+    if slots is None:
+        slots = {name: opened(home.checkpoints, one) for name, one in names.names.items()}
+    recovery = Recovery(slots, names)
     if names.writer and not home.log.exists():  # it was lost, or is on another machine
         _logger.warning("%s: it goes on from the checkpoint, without a log", home.checkpoints)
         recovery.end = names.position
@@ -164,7 +172,7 @@ def _recovered(home: Home, names: Names) -> _Recovery:
     return recovery
 
 
-class _Recovery:
+class Recovery:
     """Indexes to which the changes of a log are made once more."""
 
     def __init__(self, slots: dict[str, Slot], names: Names) -> None:
@@ -208,7 +216,8 @@ class _Recovery:
         slot = self._by_number.get(change.index)
         if slot is None or position < slot.since:  # dropped later, or in the saved version
             return
-        slot.n_changes, self.changed = slot.n_changes + 1, True
+        slot.note_change()
+        self.changed = True
         pending = self.pending.setdefault(slot.number, Pending(slot.index))
         if isinstance(change, Put):
             pending.put(change.criteria, position)
@@ -223,6 +232,6 @@ class _Recovery:
             del self.slots[change.name]
         elif isinstance(change, Put) and change.made is not None:
             made = change.made
-            slot = Slot(_made(made), change.index)
+            slot = Slot(empty_index(made), change.index)
             self.slots[made.name] = self._by_number[slot.number] = slot
             self.next_index = slot.number + 1

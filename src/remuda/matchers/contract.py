@@ -179,12 +179,6 @@ class CnfMatcher(Answering, Protocol):
     def build(cls, cnf: CnfTable) -> Self: ...
 
 
-class SharingMatcher(Matcher, Protocol):
-    """A matcher that shares a batch out among threads; one thread where one is asked for."""
-
-    def match(self, events: EventBatch, threads: int = 1) -> Hits: ...
-
-
 class RankingMatcher(Answering, Protocol):
     """A matcher that leaves what cannot be among the best, and considers all else that holds.
 

@@ -68,10 +68,16 @@ class Propagation:
     n_predicates: int
 
     @classmethod
-    def build(cls, table: ClauseTable) -> Self:
+    def build(cls, table: ClauseTable, *, equalities: bool = False) -> Self:
+        """The most selective predicate gives access, as in the VLDB'09 paper.
+
+        With `equalities` only an equality does, as the BE-Tree paper describes the algorithm, and
+        a clause without one is looked at for every event.
+        """
         predicates = table.predicates
-        clauses = most_selective_first(table.clauses, _selectivity(table))
-        has_access = _has_access(clauses, predicates.on_missing)
+        usable = ~predicates.on_missing & ((predicates.n_accepted <= 1) | (not equalities))
+        clauses = most_selective_first(table.clauses, _selectivity(table, usable))
+        has_access = _has_access(clauses, usable)
         access = clauses.items[clauses.starts[:-1][has_access]]
         number, n_access = _numbers(access, len(predicates.dim))
         key = np.full(table.n_clauses, n_access, np.int32)
@@ -94,8 +100,8 @@ class Propagation:
         return sum(array.nbytes for array in (*self.keys, *self.lists, *self.clusters))
 
 
-def _selectivity(table: ClauseTable) -> Floats:
-    """How likely each predicate is to hold: its share of a dimension that an event has.
+def _selectivity(table: ClauseTable, usable: Bools) -> Floats:
+    """How likely each usable predicate is to hold: its share of a dimension that an event has.
 
     How often events have a dimension is taken to be how often clauses ask for it.
     """
@@ -103,13 +109,13 @@ def _selectivity(table: ClauseTable) -> Floats:
     n_present = np.diff(table.space_starts)[predicates.dim] - 1
     asked = np.bincount(predicates.dim[table.clauses.items], minlength=table.n_dims)
     likely = predicates.n_accepted / np.maximum(n_present, 1) * asked[predicates.dim]
-    return np.where(predicates.on_missing, np.inf, likely)
+    return np.where(usable, likely, np.inf)
 
 
-def _has_access(clauses: Ragged, on_missing: Bools) -> Bools:
-    """Which clauses begin with a predicate that does not hold on missing."""
+def _has_access(clauses: Ragged, usable: Bools) -> Bools:
+    """Which clauses begin with a predicate that may give access."""
     filled = np.diff(clauses.starts) > 0
-    filled[filled] = ~on_missing[clauses.items[clauses.starts[:-1][filled]]]
+    filled[filled] = usable[clauses.items[clauses.starts[:-1][filled]]]
     return filled
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from random import Random
@@ -105,12 +105,15 @@ def ratify(
     seconds: float | None = None,
     events: Any = None,
     now: Now = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Ratification:
     """Compare the index, as it is at this moment, with plain evaluation; nothing is changed.
 
     Events are made from the clauses of its criteria, of all of them or (not `full`) of a few
     hundred; or they are given, in any form that `match_many` takes. `seconds` bounds the
     time, though one batch is always tried; criteria are taken in the order that `seed` draws.
+    `progress` is told, batch by batch, how many criteria were taken and of how many; of given
+    events, how many were compared, and 0.
     """
     started = time.monotonic()
     frozen = copy(index)  # states are never changed, so the copy keeps the one of this moment
@@ -118,7 +121,7 @@ def ratify(
     run = _Run(frozen, rng, moment, len(frozen) > _COMPARED)
     batches: Iterator[Batch]
     if events is None:
-        criteria = drawn(frozen, rng, None if full else _LIGHT)
+        criteria = run.taking(drawn(frozen, rng, None if full else _LIGHT))
         made = probes(criteria, rng, full=full, scalars=frozen.scalars, now=moment)
         batches = _probed(run, made)
     else:
@@ -126,6 +129,10 @@ def ratify(
     cut_short = False
     for batch, owners in batches:
         run.compare(batch, owners)
+        if progress is not None and events is None:
+            progress(run.n_taken, len(frozen) if full else min(_LIGHT, len(frozen)))
+        elif progress is not None:
+            progress(run.n_events, 0)
         if seconds is not None and time.monotonic() - started >= seconds:
             cut_short = next(batches, None) is not None
             break
@@ -169,10 +176,16 @@ class _Run:
     sampled: bool
     coverage: Coverage = field(default_factory=Coverage)
     known: dict[str, Criterion] = field(default_factory=dict)
+    n_taken: int = 0  # criteria that events were made from
     n_events: int = 0
     n_comparisons: int = 0
     n_disagreements: int = 0
     disagreements: dict[tuple[str | None, str], Disagreement] = field(default_factory=dict)
+
+    def taking(self, criteria: Iterator[Criterion]) -> Iterator[Criterion]:
+        """The criteria, counted as they are taken."""
+        for self.n_taken, criterion in enumerate(criteria, start=1):
+            yield criterion
 
     def sample(self) -> list[Criterion]:
         """The criteria that each event of a batch is compared on."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from itertools import islice
@@ -77,6 +77,7 @@ def similarity(
     seed: int = 0,
     n: int = 10,
     now: Now = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Similarity:
     """The n indexed criteria that resemble the candidate most, itself included if it is there.
 
@@ -84,12 +85,13 @@ def similarity(
     any, events are made from the clauses of the candidate, of a sample of the index and of the
     criteria that come closest, alone and laid over one another: shares of what can be told apart,
     not of what will happen. A candidate counts as in force, an indexed criterion only where it is.
+    `progress` is told, batch by batch, how many events were tried, and 0.
     """
     if n < 0:
         raise ValueError(f"the {n} most similar make no sense")
     frozen, rng, moment = copy(index), draws(seed), clock(now)
     criterion = criterion.bound(frozen.hierarchies)
-    tally = _Tally(frozen, criterion, moment)
+    tally = _Tally(frozen, criterion, moment, progress)
     if events is None:
         _derived(tally, rng, n)
     else:
@@ -148,6 +150,7 @@ class _Tally:
     index: Index
     candidate: Criterion
     now: int
+    progress: Callable[[int, int], None] | None = None
     n_events: int = 0
     n_holding: int = 0
     n_overlapping: int = 0
@@ -182,6 +185,8 @@ class _Tally:
         self.n_overlapping += int((holding & (counts > 0)).sum())
         owners = np.repeat(np.arange(len(events)), counts)[of_candidate]
         self._keep_samples(together, owners, events)
+        if self.progress is not None:
+            self.progress(self.n_events, 0)
 
     def closest(self, n: int) -> list[str]:
         """The ids of the n that resemble the candidate most so far."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import struct
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pyarrow as pa
@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from remuda.index.answers import Answer
 from remuda.index.index import Index
+from remuda.index.matches import Matches
 from remuda.index.question import Question
 from remuda.service.bodies import EventAnswer
 from remuda.service.calls import ARROW, JSON, NDJSON
@@ -75,9 +76,16 @@ def _field(metadata: bytes, table: int, number: int) -> int:
     return table + (struct.unpack_from("<H", metadata, entries + at)[0] if at < size else 0)
 
 
+class Piece(NamedTuple):
+    """A part of an answer, and what was found in it."""
+
+    body: bytes
+    matches: Matches | None = None
+
+
 def answers(
     index: Index, events: Any, question: Question, limit: int | None, kind: str
-) -> Iterator[bytes]:
+) -> Iterator[Piece]:
     """The answers in the form that was asked for, in pieces."""
     pieces = _FORMS[kind]
     return pieces(index.ask(events, question), limit)
@@ -102,23 +110,23 @@ def _objects(answer: Answer, limit: int | None) -> Iterator[EventAnswer]:
         yield EventAnswer(**row)
 
 
-def _as_lines(found: Iterator[Answer], limit: int | None) -> Iterator[bytes]:
+def _as_lines(found: Iterator[Answer], limit: int | None) -> Iterator[Piece]:
     encoder = msgspec.json.Encoder()
     for answer in found:
-        yield encoder.encode_lines(list(_objects(answer, limit)))
+        yield Piece(encoder.encode_lines(list(_objects(answer, limit))), answer.matches)
 
 
-def _as_array(found: Iterator[Answer], limit: int | None) -> Iterator[bytes]:
+def _as_array(found: Iterator[Answer], limit: int | None) -> Iterator[Piece]:
     before = b"["
     for answer in found:
         body = msgspec.json.encode(list(_objects(answer, limit)))[1:-1]
         if body:
-            yield before + body
+            yield Piece(before + body, answer.matches)
             before = b","
-    yield b"]" if before == b"," else b"[]"
+    yield Piece(b"]" if before == b"," else b"[]")
 
 
-def _as_arrow(found: Iterator[Answer], limit: int | None) -> Iterator[bytes]:
+def _as_arrow(found: Iterator[Answer], limit: int | None) -> Iterator[Piece]:
     sink = io.BytesIO()
     writer = None
     for answer in found:
@@ -126,12 +134,12 @@ def _as_arrow(found: Iterator[Answer], limit: int | None) -> Iterator[bytes]:
         if writer is None:
             writer = pa.ipc.new_stream(sink, table.schema)
         writer.write_table(table)
-        yield _drained(sink)
+        yield Piece(_drained(sink), answer.matches)
     if writer is None:
         schema = pa.schema([("ids", pa.list_(pa.string())), ("error", pa.string())])
         writer = pa.ipc.new_stream(sink, schema)
     writer.close()
-    yield _drained(sink)
+    yield Piece(_drained(sink))
 
 
 def _drained(sink: io.BytesIO) -> bytes:
@@ -141,7 +149,7 @@ def _drained(sink: io.BytesIO) -> bytes:
     return written
 
 
-_FORMS: dict[str, Callable[[Iterator[Answer], int | None], Iterator[bytes]]] = {
+_FORMS: dict[str, Callable[[Iterator[Answer], int | None], Iterator[Piece]]] = {
     JSON: _as_array,
     NDJSON: _as_lines,
     ARROW: _as_arrow,

@@ -10,6 +10,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 Milliseconds = Annotated[int, Meta(ge=-62_135_596_800_000, le=253_402_300_799_999)]
 Moment: TypeAlias = Milliseconds | str | None
 Count = Annotated[int, Meta(ge=0)]
+Status: TypeAlias = Literal["waiting", "running", "done", "failed", "cancelled"]
 Name = Annotated[str, Meta(min_length=1)]
 
 
@@ -24,6 +25,7 @@ class MatchRequest(_Request):
     tags: list[str] | None = None
     now: Moment = None
     limit: Count | None = None
+    payloads: bool = False
 
 
 class TopRequest(_Request):
@@ -80,6 +82,24 @@ class ReplaceRequest(_Request):
     new: Name
 
 
+class RatifyRequest(_Request):
+    """How thoroughly an index is compared with plain evaluation, and for how long at most."""
+
+    full: bool = True
+    seed: int = 0
+    seconds: Annotated[float, Meta(gt=0, le=86_400)] | None = None
+    now: Moment = None
+
+
+class SimilarityRequest(_Request):
+    """A criterion, in a form that can be put, and how many that resemble it are wanted."""
+
+    criterion: dict[str, Any]
+    n: Annotated[int, Meta(ge=0, le=10_000)] = 10
+    seed: int = 0
+    now: Moment = None
+
+
 class ManyOptions(Struct):
     """What is asked about every event of a batch; `n` wants the best, with their scores."""
 
@@ -103,10 +123,14 @@ class ExportOptions(Struct):
 
 
 class Ids(Struct):
-    """Ids of the criteria that hold, in insertion order; `more` where a limit cut them short."""
+    """Ids of the criteria that hold, in insertion order; `more` where a limit cut them short.
+
+    With `payloads`, those of the criteria, null where one has none.
+    """
 
     ids: list[str]
     more: bool | UnsetType = UNSET
+    payloads: list[Any] | UnsetType = UNSET
 
 
 class Scored(Struct):
@@ -206,6 +230,27 @@ class IndexList(Struct):
     """All indexes, by name."""
 
     indexes: list[IndexEntry]
+
+
+class JobEntry(Struct):
+    """Long work: `done` `of` so many (null: not known); `result` once its status is done."""
+
+    id: str
+    kind: str
+    index: str
+    status: Status
+    done: int
+    of: int | None
+    began: float
+    ended: float | None
+    error: str | None
+    result: Any = None
+
+
+class JobList(Struct):
+    """All jobs, without their results."""
+
+    jobs: list[JobEntry]
 
 
 class Dimension(Struct):

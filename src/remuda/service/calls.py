@@ -4,23 +4,31 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from importlib.metadata import version
 from ipaddress import ip_address
+from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import unquote
 
 import msgspec
-from starlette.requests import Request
+from starlette.datastructures import QueryParams
+from starlette.requests import ClientDisconnect
 from starlette.responses import Response
+from starlette.types import Receive, Scope
 
 from remuda.engine.engine import Engine
+from remuda.index.matches import Matches
+from remuda.service.jobs import Jobs
 from remuda.service.limits import Limits
+from remuda.service.metrics import Counts
 from remuda.service.problems import Refused, problem, response
+from remuda.service.relaying import Relay
 from remuda.service.tokens import Role, Tokens
+from remuda.service.visits import Visit, header
 
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
@@ -38,10 +46,16 @@ class Service:
     limits: Limits = field(default_factory=Limits)
     tokens: Tokens | None = None
     ready: threading.Event = field(default_factory=threading.Event)
+    counts_in: Path | None = None  # the file that counts are kept in, if they are shared
+    count_hits: bool = False
+    relay: Relay | None = None  # the way to the writer, where this worker is another
     pool: ThreadPoolExecutor = field(init=False)
+    jobs: Jobs = field(init=False)
+    counts: Counts = field(init=False)
 
     def __post_init__(self) -> None:
         self.pool = ThreadPoolExecutor(self.limits.threads, "remuda-service")
+        self.jobs = Jobs(self.limits.jobs)
 
 
 def _problem(error: Exception, request_id: str) -> Response:
@@ -62,6 +76,11 @@ class Endpoint:
     gives: Mapping[str, Any] = field(default_factory=dict)
     statuses: tuple[int, ...] = (200,)
     failed: Callable[[Exception, str], Response] = _problem  # the answer to an error
+    by_writer: bool = False  # the process that writes answers; others pass it on
+
+    @property
+    def name(self) -> str:
+        return self.handle.__name__
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +89,9 @@ class Call:
 
     service: Service
     endpoint: Endpoint
-    request: Request
+    scope: Scope
+    receive: Receive
+    visit: Visit
 
     @property
     def engine(self) -> Engine:
@@ -83,19 +104,24 @@ class Call:
 
     @property
     def id(self) -> str:
-        """The id of the criterion in the path."""
+        """The id of the criterion, or of the job, in the path."""
         return self._segment("id")
 
     def _segment(self, name: str) -> str:
-        return unquote(self.request.path_params[name], errors="strict")
+        written: str = self.scope["path_params"][name]
+        return unquote(written, errors="strict") if "%" in written else written
+
+    def header(self, name: str) -> str:
+        """A header of the request, empty where there is none."""
+        return (header(self.scope, name.encode()) or b"").decode("latin-1")
 
     def admit(self) -> None:
         """Refuse those who may not call this."""
         role, tokens = self.endpoint.role, self.service.tokens
         if tokens is None:
-            _check_host(self.request.headers.get("host", ""))
+            _check_host(self.header("host"))
         elif role is not None:
-            scheme, _, token = self.request.headers.get("authorization", "").partition(" ")
+            scheme, _, token = self.header("authorization").partition(" ")
             known = tokens.role(token.strip()) if scheme.lower() == "bearer" else None
             if known is None:
                 raise Refused(401, "send the header Authorization: Bearer, with a token")
@@ -106,11 +132,12 @@ class Call:
     def kind(self) -> str:
         """The type of the body's content, which is one that the endpoint takes."""
         takes = self.endpoint.takes
-        header = self.request.headers.get("content-type", "")
-        kind = header.partition(";")[0].strip().lower()
+        kind = self.header("content-type")
+        if kind not in takes:
+            kind = kind.partition(";")[0].strip().lower()
         if kind not in takes:
             raise Refused(415, f"send {' or '.join(takes)} as the content type, not {kind!r}")
-        encoding = self.request.headers.get("content-encoding", "identity")
+        encoding = self.header("content-encoding") or "identity"
         if encoding != "identity":
             raise Refused(415, f"send the body as it is, not as {encoding!r}")
         return kind
@@ -118,25 +145,39 @@ class Call:
     async def body(self) -> bytes:
         """The whole body, within the limit."""
         most = self.service.limits.body
-        length = self.request.headers.get("content-length", "0")
+        length = self.header("content-length") or "0"
         if not length.isdecimal() or int(length) > most:
             raise Refused(413, f"a body has {most:,} bytes at most: send it in parts")
         pieces, size = [], 0
-        async for piece in self.request.stream():
+        async for piece in self.pieces():
             size += len(piece)
             if size > most:
                 raise Refused(413, f"a body has {most:,} bytes at most: send it in parts")
             pieces.append(piece)
-        return b"".join(pieces)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    async def pieces(self) -> AsyncIterator[bytes]:
+        """The body as it arrives."""
+        more = True
+        while more:
+            message = await self.receive()
+            if message["type"] == "http.disconnect":
+                raise ClientDisconnect
+            more = message.get("more_body", False)
+            if piece := message.get("body", b""):
+                yield piece
 
     async def read(self, type: type[T]) -> T:
         """The body as a value of the type."""
         _ = self.kind
-        return msgspec.json.decode(await self.body(), type=type)
+        decoder: msgspec.json.Decoder[T] | None = _DECODERS.get(type)
+        if decoder is None:
+            decoder = _DECODERS[type] = msgspec.json.Decoder(type)
+        return decoder.decode(await self.body())
 
     def options(self, type: type[S]) -> S:
         """The query as a value of the type."""
-        query = self.request.query_params
+        query = QueryParams(self.scope["query_string"])
         known = [one.encode_name for one in msgspec.structs.fields(type)]
         unknown = sorted(set(query) - set(known))
         if unknown:
@@ -155,7 +196,26 @@ class Call:
         call = partial(function, *arguments, **named)
         return await asyncio.get_running_loop().run_in_executor(self.service.pool, call)
 
+    def found(self, ids: Sequence[str]) -> None:
+        """Count criteria that were found."""
+        self.visit.matches += len(ids)
+        if self.service.count_hits:
+            self.service.counts.count_hits(self.index, ids)
 
+    def found_many(self, matches: Matches | None) -> None:
+        """Count what was found for a portion of events."""
+        if matches is None:
+            return
+        self.visit.matches += len(matches.positions)
+        if self.service.count_hits:
+            for i in range(len(matches)):
+                self.service.counts.count_hits(self.index, matches.ids(i))
+
+
+_DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {}  # there are as many as types of bodies
+
+
+@lru_cache(maxsize=256)
 def _check_host(host: str) -> None:
     """Refuse names that are not this machine's: a page elsewhere may have had them point here."""
     name = host.rpartition("]")[0].removeprefix("[") or host.partition(":")[0]

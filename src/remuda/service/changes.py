@@ -134,7 +134,7 @@ async def drop_index(call: Call) -> Response:
 def _change(
     method: str, path: str, handle: Any, summary: str, *, role: Role = Role.WRITE, **types: Any
 ) -> Endpoint:
-    return Endpoint(method, _INDEX + path, role, handle, summary, **types)
+    return Endpoint(method, _INDEX + path, role, handle, summary, by_writer=True, **types)
 
 
 _IDS: dict[str, Any] = {"takes": {JSON: bodies.IdsRequest}, "statuses": (_DONE,)}

@@ -12,7 +12,13 @@ from remuda.service.bodies import Problem
 from remuda.service.calls import VERSION, Endpoint
 
 _REFERENCE = "#/components/schemas/{name}"
-_WORDS = {200: "The answer", 201: "It was made", 204: "It is done", 503: "Not yet"}
+_WORDS = {
+    200: "The answer",
+    201: "It was made",
+    202: "It has begun",
+    204: "It is done",
+    503: "Not yet",
+}
 
 
 def describe(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
@@ -49,7 +55,7 @@ def _types(endpoints: Iterable[Endpoint]) -> Iterator[Any]:
 
 def _operation(endpoint: Endpoint, schemas: Mapping[Any, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {
-        "operationId": endpoint.handle.__name__,
+        "operationId": endpoint.name,
         "summary": endpoint.summary,
         "security": [{"token": []}] if endpoint.role is not None else [],
         "parameters": [*_in_path(endpoint.path), *_in_query(endpoint, schemas)],

@@ -15,3 +15,5 @@ class Limits:
     connections: int = 1_000
     threads: int = 16  # requests whose work is under way; others wait for their turn
     found: int = 10_000  # criteria that `top` and `nearest` may be asked for
+    jobs: int = 16  # that wait or run
+    idle: float = 60.0  # seconds in which a connection must send the head of a request

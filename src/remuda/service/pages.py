@@ -12,6 +12,8 @@ from starlette.responses import Response
 from remuda.service.bodies import Health
 from remuda.service.calls import JSON, VERSION, Call, Endpoint, json
 from remuda.service.description import describe
+from remuda.service.metrics import KIND, exposition
+from remuda.service.tokens import Role
 
 _FILES = {
     "/": ("index.html", "text/html"),
@@ -35,6 +37,11 @@ async def readyz(call: Call) -> Response:
     return json(Health("starting", VERSION, "kernels are being compiled"), 503)
 
 
+async def metrics(call: Call) -> Response:
+    text = await call.work(exposition, call.service.counts, call.engine)
+    return Response(text, headers={"content-type": KIND})
+
+
 def _file(name: str, kind: str) -> Callable[[Call], Awaitable[Response]]:
     async def page(_call: Call) -> Response:
         return Response(_text(name), headers=_POLICY, media_type=kind)
@@ -53,6 +60,7 @@ _PROBES = (
         "GET", "/readyz", None, readyz, "Whether it is ready", gives={JSON: Health},
         statuses=(200, 503),
     ),
+    Endpoint("GET", "/metrics", Role.READ, metrics, "For Prometheus", gives={"text/plain": bytes}),
 )  # fmt: skip
 
 

@@ -21,17 +21,27 @@ _INDEX = "/v1/indexes/{index}"
 
 async def match(call: Call) -> Response:
     asked = await call.read(bodies.MatchRequest)
-    ids = call.engine.search(call.index, asked.event, tags=asked.tags, now=moment(asked.now))
-    if asked.limit is not None and len(ids) > asked.limit:
-        return json(bodies.Ids(ids[: asked.limit], more=True))
-    return json(bodies.Ids(ids))
+    how: dict[str, Any] = {"tags": asked.tags, "now": moment(asked.now)}
+    if not asked.payloads:
+        return json(_cut(call, call.engine.search(call.index, asked.event, **how), asked.limit))
+    index = call.engine.index(call.index)  # of one moment: what was found is there
+    found = _cut(call, index.match(asked.event, **how), asked.limit)
+    found.payloads = await call.work(lambda: [index[name].payload for name in found.ids])
+    return json(found)
+
+
+def _cut(call: Call, ids: list[str], limit: int | None) -> bodies.Ids:
+    call.found(ids)
+    if limit is not None and len(ids) > limit:
+        return bodies.Ids(ids[:limit], more=True)
+    return bodies.Ids(ids)
 
 
 async def scan(call: Call) -> Response:
     asked = await call.read(bodies.MatchRequest)
     how: dict[str, Any] = {"tags": asked.tags, "now": moment(asked.now)}
     ids = await call.work(call.engine.scan, call.index, asked.event, **how)
-    return json(bodies.Ids(ids if asked.limit is None else ids[: asked.limit]))
+    return json(_cut(call, ids, asked.limit))
 
 
 async def top(call: Call) -> Response:
@@ -39,6 +49,7 @@ async def top(call: Call) -> Response:
     how: dict[str, Any] = {"tags": asked.tags, "now": moment(asked.now), "weights": asked.weights}
     how |= {"by": asked.by, "per": asked.per}
     best = call.engine.top(call.index, asked.event, _few(call, asked.n), **how)
+    call.found([one.id for one in best])
     return json(bodies.Best([bodies.Scored(*one) for one in best]))
 
 
@@ -74,22 +85,25 @@ async def explain(call: Call) -> Response:
 async def match_many(call: Call) -> Response:
     """Answers in the form of the events, or in the one that is accepted."""
     options, kind = call.options(bodies.ManyOptions), call.kind
-    wanted = _accepted(call.request.headers.get("accept", ""), kind)
+    wanted = _accepted(call.header("accept"), kind)
     n = None if options.n is None else _few(call, options.n)
     question = Question.of(moment(options.now), options.tags, n)
     index = call.engine.index(call.index)
     most = call.service.limits.batch
     events = await call.work(batches.events_in, await call.body(), kind, most)
     pieces = batches.answers(index, events, question, options.limit, wanted)
-    first = await call.work(next, pieces, b"")  # what fails at once is still a problem
+    first = await call.work(next, pieces, None)  # what fails at once is still a problem
     return StreamingResponse(_streamed(call, first, pieces), media_type=wanted)
 
 
-async def _streamed(call: Call, first: bytes, rest: Iterator[bytes]) -> AsyncIterator[bytes]:
+async def _streamed(
+    call: Call, first: batches.Piece | None, rest: Iterator[batches.Piece]
+) -> AsyncIterator[bytes]:
     """The pieces, each made when the one before was taken."""
-    piece: bytes | None = first
+    piece = first
     while piece is not None:
-        yield piece
+        call.found_many(piece.matches)
+        yield piece.body
         piece = await call.work(next, rest, None)
 
 

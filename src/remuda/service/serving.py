@@ -7,26 +7,33 @@ import signal
 import socket
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import uvicorn
 
 from remuda.engine.engine import Engine
+from remuda.errors import RemudaError
 from remuda.index.index import Index
 from remuda.language.criterion import Criterion
 from remuda.language.text import parse
+from remuda.service import logs, tracing
 from remuda.service.app import application
 from remuda.service.calls import Service, is_loopback
+from remuda.service.connections import HEAD, bounded
 from remuda.service.limits import Limits
+from remuda.service.relaying import Relay
 from remuda.service.tokens import Tokens
 
-_HEAD = 64 << 10  # bytes of a request's head
+_FOLLOW = 0.02  # seconds between two looks at the writer's log
+_BACKLOG = 2_048  # connections that wait to be accepted
 
 _logger = logging.getLogger("remuda.service")
 
 
 class NotListening(OSError):
-    """The address cannot be listened on; uvicorn has said why."""
+    """The address cannot be listened on."""
 
     def __init__(self, host: str, port: int) -> None:
         super().__init__(host, port)
@@ -34,19 +41,6 @@ class NotListening(OSError):
 
     def __str__(self) -> str:
         return f"{self.host}, port {self.port}, cannot be listened on; choose another --port"
-
-
-class _Server(uvicorn.Server):
-    """A server that says when it listens."""
-
-    def __init__(self, config: uvicorn.Config, listening: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._listening = listening
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
-        if self.started:
-            self._listening()
 
 
 class Exposed(ValueError):
@@ -60,48 +54,137 @@ class Exposed(ValueError):
         return f"on {self.host} others can reach it: give a file of tokens, or --host 127.0.0.1"
 
 
+class Terms(msgspec.Struct, frozen=True, kw_only=True):
+    """How a service is run: what all its processes are told."""
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    tokens: str | None = None
+    limits: Limits = Limits()
+    log: logs.Form = "text"
+    visits: bool = False  # a line for every request
+    hits: bool = False  # a metric for every criterion
+    telemetry: bool = False
+    certificate: str | None = None
+    key: str | None = None
+
+    def check(self) -> None:
+        """Refuse to serve others whom nothing tells apart; a file of tokens must be one."""
+        if self.tokens is not None:
+            Tokens(self.tokens)
+        elif not is_loopback(self.host):
+            raise Exposed(self.host)
+
+
+def listen(terms: Terms) -> socket.socket:
+    """A socket at the address; NotListening where there can be none."""
+    family = socket.AF_INET6 if ":" in terms.host else socket.AF_INET
+    try:
+        return socket.create_server((terms.host, terms.port), family=family, backlog=_BACKLOG)
+    except OSError:
+        raise NotListening(terms.host, terms.port) from None
+
+
 def serve(
     engine: Engine,
+    terms: Terms | None = None,
     *,
-    host: str = "127.0.0.1",
-    port: int = 8000,
-    tokens: str | None = None,
-    limits: Limits | None = None,
     listening: Callable[[], None] = lambda: None,
-    **uvicorn_options: Any,
 ) -> None:
     """Serve the engine until SIGTERM or SIGINT; what was accepted is answered first.
 
     `listening` is called once requests can come.
     """
-    if tokens is None and not is_loopback(host):
-        raise Exposed(host)
-    known = None if tokens is None else Tokens(tokens)
-    service = Service(engine, limits or Limits(), known)
+    terms = terms or Terms()
+    terms.check()
+    with listen(terms) as address:
+        run(made(engine, terms), terms, address, listening=listening)
+
+
+def made(
+    engine: Engine, terms: Terms, counts_in: Path | None = None, writer: Path | None = None
+) -> Service:
+    """The service of one process; with the way to the writer, of one that follows."""
+    return Service(
+        engine,
+        terms.limits,
+        None if terms.tokens is None else Tokens(terms.tokens),
+        counts_in=counts_in,
+        count_hits=terms.hits,
+        relay=None if writer is None else Relay(writer, engine),
+    )
+
+
+class _Server(uvicorn.Server):
+    """A server that also listens for its fellows, and says when it listens."""
+
+    def __init__(
+        self, config: uvicorn.Config, fellows: Path | None, listening: Callable[[], None]
+    ) -> None:
+        super().__init__(config)
+        self._fellows, self._listening = fellows, listening
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self._fellows is not None:
+            await self._listen_for_fellows(self._fellows)
+        self._listening()
+
+    async def _listen_for_fellows(self, path: Path) -> None:
+        import asyncio
+
+        state, config = self.server_state, self.config
+        kind: Any = config.http_protocol_class
+
+        def connection() -> asyncio.Protocol:
+            protocol: asyncio.Protocol = kind(
+                config=config, server_state=state, app_state=self.lifespan.state
+            )
+            return protocol
+
+        aside = path.with_suffix(".new")
+        aside.unlink(missing_ok=True)
+        loop = asyncio.get_running_loop()
+        self.servers.append(await loop.create_unix_server(connection, str(aside)))
+        aside.rename(path)
+
+
+def run(
+    service: Service,
+    terms: Terms,
+    address: socket.socket,
+    *,
+    fellows: Path | None = None,
+    listening: Callable[[], None] = lambda: None,
+) -> None:
+    """Answer at the address, and for fellow workers, until SIGTERM or SIGINT."""
+    logs.configure(terms.log, visits=terms.visits)
+    app = application(service)
     config = uvicorn.Config(
-        application(service),
-        host=host,
-        port=port,
+        tracing.traced(app) if terms.telemetry else app,
         lifespan="off",
+        log_config=None,
         log_level="warning",
         access_log=False,
         server_header=False,
-        h11_max_incomplete_event_size=_HEAD,
+        h11_max_incomplete_event_size=HEAD,
         limit_concurrency=service.limits.connections,
         timeout_graceful_shutdown=int(service.limits.seconds) + 1,
-        **uvicorn_options,
+        ssl_certfile=terms.certificate,
+        ssl_keyfile=terms.key,
     )
+    config.load()
+    config.http_protocol_class = bounded(config.http_protocol_class, service.limits.idle)
+    stopped = threading.Event()
     threading.Thread(target=_warm, args=(service,), daemon=True).start()
+    threading.Thread(target=_tell, args=(service, stopped), daemon=True).start()
     # uvicorn stops on a signal, then raises it again: by then all is done
     before = {one: signal.signal(one, _ignored) for one in (signal.SIGTERM, signal.SIGINT)}
-    server = _Server(config, listening)
     try:
-        server.run()
-    except SystemExit:
-        if server.started:
-            raise
-        raise NotListening(host, port) from None
+        _Server(config, fellows, listening).run(sockets=[address])
     finally:
+        stopped.set()
+        service.jobs.close()
         for one, handler in before.items():
             signal.signal(one, handler)
 
@@ -122,3 +205,18 @@ def _warm(service: Service) -> None:
     except Exception:
         _logger.exception("what was tried before the service is ready failed")
     service.ready.set()
+
+
+def _tell(service: Service, stopped: threading.Event) -> None:
+    """Follow the writer, where this is another, and tell how far that is."""
+    engine, failing = service.engine, False
+    while not stopped.wait(_FOLLOW if service.relay is not None else 1.0):
+        try:
+            if service.relay is not None:
+                engine.follow()
+            service.counts.tell(engine.position)
+            failing = False
+        except (RemudaError, OSError) as error:
+            if not failing:  # once, not fifty times a second
+                _logger.warning("the writer's log cannot be followed: %s", error)
+            failing = True

@@ -1,0 +1,83 @@
+"""Results: one line of JSON for each measurement, written when it is made and never changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+
+from benchmarks.papers.measuring import Row
+from benchmarks.papers.panels import Case, name_of
+from benchmarks.report import RESULTS
+
+
+class Results:
+    """What was measured at one scale; a run that is killed leaves at most its last line torn."""
+
+    def __init__(self, scale: str, folder: Path = RESULTS) -> None:
+        self.path = folder / f"papers-{scale}.jsonl"
+        lines = _lines(self.path)
+        self.rows: dict[str, Row] = {row["case"]: row for row in lines if "answers" in row}
+        self.sessions: list[Row] = [row for row in lines if "session" in row]
+        self._answers = {key.partition(" on ")[2]: row["answers"] for key, row in self.rows.items()}
+
+    def has(self, case: Case) -> bool:
+        return case.key in self.rows
+
+    def answers(self, workload: dict[str, Any]) -> str | None:
+        """The fingerprint of the answers to a workload, if an algorithm has given them."""
+        return self._answers.get(name_of(workload))
+
+    def begin(self) -> None:
+        """Note the day and the machine."""
+        session = {
+            "session": datetime.now(UTC).isoformat(timespec="seconds"),
+            "processor": _processor(),
+            "cores": os.cpu_count(),
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "numba": numba.__version__,
+        }
+        self.sessions.append(session)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        whole = self.path.read_bytes() if self.path.exists() else b""
+        if not whole.endswith(b"\n"):  # a line was torn
+            self.path.write_bytes(whole[: whole.rfind(b"\n") + 1])
+        self._append([session])
+
+    def keep(self, rows: Iterable[Row]) -> None:
+        """Add measurements, on disk before it returns."""
+        kept = list(rows)
+        self._append(kept)
+        for row in kept:
+            self.rows[row["case"]] = row
+            self._answers[row["case"].partition(" on ")[2]] = row["answers"]
+
+    def _append(self, rows: list[Row]) -> None:
+        with self.path.open("ab") as file:
+            file.write(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
+            file.flush()
+            os.fsync(file.fileno())
+
+
+def _lines(path: Path) -> list[Row]:
+    """The whole lines of the file."""
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    return [json.loads(line) for line in text[: text.rfind("\n") + 1].splitlines()]
+
+
+def _processor() -> str:
+    """What the machine calls its processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()

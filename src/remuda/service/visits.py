@@ -1,0 +1,78 @@
+"""Visits: requests on their way, from the first look at one to the last byte of its answer."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import time
+from typing import Any
+
+from starlette.types import Message, Scope, Send
+
+from remuda.service.metrics import ELSEWHERE
+
+KEY = "remuda.visit"  # where a scope has its visit
+
+_GOOD_ID = re.compile(rb"[\w.:-]{1,64}")
+
+
+class Visit:
+    """One request: its id, what it asks, and what was answered."""
+
+    __slots__ = (
+        "headers", "matches", "operation", "request_id", "scope", "send_on", "size", "started",
+        "status",
+    )  # fmt: skip
+
+    def __init__(self, scope: Scope, send: Send, headers: list[tuple[bytes, bytes]]) -> None:
+        self.scope, self.send_on = scope, send
+        self.started = time.perf_counter()
+        self.operation = ELSEWHERE
+        self.status = self.size = self.matches = 0
+        self.request_id = _request_id(scope)
+        self.headers = [(b"x-request-id", self.request_id.encode()), *headers]
+
+    @property
+    def begun(self) -> bool:
+        """Whether the head of an answer was sent."""
+        return self.status != 0
+
+    async def send(self, message: Message) -> None:
+        """Send a part of the answer, the head with what all answers have."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            message["headers"] = [*message["headers"], *self.headers]
+        else:
+            self.size += len(message.get("body", b""))
+        await self.send_on(message)
+
+    def fields(self, seconds: float) -> dict[str, Any]:
+        """What is written down of it."""
+        client = self.scope.get("client")
+        return {
+            "request": self.request_id,
+            "method": self.scope["method"],
+            "path": self.scope["path"][:1000],
+            "operation": self.operation,
+            "status": self.status,
+            "seconds": round(seconds, 6),
+            "bytes": self.size,
+            "matches": self.matches,
+            "client": client[0] if client else None,
+        }
+
+
+def header(scope: Scope, name: bytes) -> bytes | None:
+    """A header of the request; its name is in lower case."""
+    for key, value in scope["headers"]:
+        if key == name:
+            return bytes(value)
+    return None
+
+
+def _request_id(scope: Scope) -> str:
+    """The id that the request brings, if it is a plain one."""
+    sent = header(scope, b"x-request-id")
+    if sent is not None and _GOOD_ID.fullmatch(sent):
+        return sent.decode("ascii")
+    return secrets.token_hex(8)
