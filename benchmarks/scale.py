@@ -62,6 +62,7 @@ class Size:
 
 
 SIZES = (
+    Size("ads-30k", "ads", 30_000, 200_000, 20_000),
     Size("ads-100k", "ads", 100_000, 200_000, 20_000),
     Size("ads-300k", "ads", 300_000, 200_000, 20_000),
     Size("ads-1m", "ads", 1_000_000, 200_000, 20_000),
@@ -136,7 +137,8 @@ def _of_size(size: Size) -> Iterator[tuple[str, Work, int]]:
 
 def _measured(part: str, size: Size, work: Work, n: int) -> Figures:
     """One part in a session of its own, so that no memory of another is counted."""
-    conf = {"spark.driver.memory": _HEAP, "spark.local.dir": str(size.home / "spark")}
+    scratch = size.home / f"spark-{part}"
+    conf = {"spark.driver.memory": _HEAP, "spark.local.dir": str(scratch)}
     spark = session(f"local[{_CORES}]", **conf)
     spark.conf.set("spark.sql.shuffle.partitions", str(2 * _CORES))
     try:
@@ -149,7 +151,7 @@ def _measured(part: str, size: Size, work: Work, n: int) -> Figures:
             wall, spent = time.perf_counter() - began, cpu() - spent
     finally:
         spark.stop()
-        shutil.rmtree(size.home / "spark", ignore_errors=True)
+        shutil.rmtree(scratch, ignore_errors=True)
     nbytes = read_version(size.index).nbytes
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return Figures(part, size.criteria, n, matches, wall, spent, peak.worker, peak.jvm, nbytes, now)
