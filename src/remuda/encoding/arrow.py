@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from remuda.arrays import Longs, Ragged, ragged, starts_of, take_rows
+from remuda.encoding import addresses
 from remuda.encoding.columns import Codes, Columns, Cut, Numbers
 from remuda.encoding.encoder import Encoder, OriginEncoder, TermEncoder
-from remuda.encoding.spaces import OTHER, ValueSpaces
+from remuda.encoding.spaces import NETWORKS, OTHER, OrderSpaces, ValueSpaces
 from remuda.encoding.table import EventBatch
 from remuda.encoding.term_columns import DAY, FIRST_DAY, LAST_DAY, Column, evaluated
 from remuda.encoding.texts import by_row
@@ -514,6 +515,11 @@ def _spaces(encoder: OriginEncoder, values: Array, now: int) -> Ragged:
     plain = _only_values(encoder)
     if plain is not None and _is_machine_number(values.type):
         return _of_numbers(plain, values)
+    networks = _only_networks(encoder)
+    if networks is not None and _is_text(values.type):
+        start, among = networks
+        found = start + addresses.spaces_of(among, values)
+        return Ragged(np.arange(len(values) + 1), found.astype(np.int32))
     if pa.types.is_nested(values.type):
         return _each(encoder, _rows_of(encoder, values), now)
     return _of_distinct(encoder, values, now)
@@ -683,6 +689,19 @@ def _only_values(encoder: OriginEncoder) -> list[tuple[int, ValueSpaces]] | None
         return None
     (term,) = encoder.timeless
     return _value_cells(term) if term.term is term.origin else None
+
+
+def _only_networks(encoder: OriginEncoder) -> tuple[int, OrderSpaces] | None:
+    """The networks of an attribute that is looked at in no other way, and is in no function."""
+    if encoder.clocked or len(encoder.timeless) != 1:
+        return None
+    (term,) = encoder.timeless
+    if term.term is not term.origin or term.texts.conditions or term.tests:
+        return None
+    if not len(term.orders) == len(term.cells) == 1:
+        return None
+    start, spaces = term.orders[0]
+    return (start, spaces) if spaces.order is NETWORKS else None
 
 
 def _value_cells(term: TermEncoder) -> list[tuple[int, ValueSpaces]] | None:

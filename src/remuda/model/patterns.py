@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Protocol, cast
 
 import re2
@@ -20,6 +21,8 @@ class Match(Protocol):
     """What a pattern found."""
 
     def groups(self) -> tuple[str | None, ...]: ...
+    def start(self) -> int: ...
+    def end(self) -> int: ...
 
 
 class Pattern(Protocol):
@@ -29,6 +32,7 @@ class Pattern(Protocol):
     def programsize(self) -> int: ...
     def fullmatch(self, text: str) -> Match | None: ...
     def search(self, text: str) -> Match | None: ...
+    def finditer(self, text: str) -> Iterator[Match]: ...
 
 
 def _options() -> re2.Options:
