@@ -701,7 +701,9 @@ def _only_networks(encoder: OriginEncoder) -> tuple[int, OrderSpaces] | None:
     if not len(term.orders) == len(term.cells) == 1:
         return None
     start, spaces = term.orders[0]
-    return (start, spaces) if spaces.order is NETWORKS else None
+    if isinstance(spaces, OrderSpaces) and spaces.order is NETWORKS:
+        return start, spaces
+    return None
 
 
 def _value_cells(term: TermEncoder) -> list[tuple[int, ValueSpaces]] | None:
@@ -727,17 +729,9 @@ def _of_numbers(cells: list[tuple[int, ValueSpaces]], values: Array) -> Ragged:
 
 def _of_column(cells: list[tuple[int, ValueSpaces]], numbers: NDArray[Any]) -> Ragged:
     whole = numbers.dtype.kind != "f"
-    found = np.stack([_cells(spaces, numbers, whole) + start for start, spaces in cells], axis=1)
+    found = np.stack([spaces.of_numbers(numbers, whole) + start for start, spaces in cells], axis=1)
     starts = np.arange(len(numbers) + 1) * len(cells)
     return Ragged(starts, found.astype(np.int32).ravel())
-
-
-def _cells(spaces: ValueSpaces, numbers: NDArray[Any], whole: bool) -> NDArray[Any]:
-    if Kind.NUMBER not in spaces.first:
-        return np.full(len(numbers), OTHER)
-    thresholds = spaces.thresholds[0 if whole else 1]
-    found = spaces.first[Kind.NUMBER] + np.searchsorted(thresholds, numbers, side="right")
-    return found if whole else np.where(np.isnan(numbers), OTHER, found)
 
 
 def _of_lists(encoder: OriginEncoder, values: Array, now: int) -> Ragged:
