@@ -126,6 +126,12 @@ class _Literals:
 
 def table_of(asked: Asked) -> Ints:
     """What is asked, as a table."""
+    if not asked.orders and not asked.demands:  # as for most of many terms: made at once
+        table = np.zeros(len(_AT) + len(asked.always), np.int32)
+        table[[_AT.most, _AT.always, _AT.n_always]] = len(asked.always)
+        table[_AT.always] = len(_AT)
+        table[len(_AT) :] = list(asked.always)
+        return frozen(table)
     words = _Words(len(_AT))
     always = words.put(list(asked.always))
     orders = [_put_order(words, first, cuts) for first, cuts in asked.orders]
