@@ -81,6 +81,14 @@ Scalars = Annotated[
     list[str] | None,
     typer.Option("--scalars", help="An attribute that is never a list; repeat."),
 ]
+Trees = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tree",
+        help="A tree that criteria name in under(), as name=file: JSON ({child: parent} or pairs), "
+        "or CSV, TSV or Parquet with a column of children and one of parents; repeat.",
+    ),
+]
 Rejects = Annotated[
     str | None, typer.Option("--rejects", help="A file for all rejects, as JSON lines.")
 ]

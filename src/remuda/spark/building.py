@@ -109,6 +109,7 @@ def build_index(
     Where there is a version already, only what differs from it is written; a criterion that
     changed keeps its place in the order, new ones come last in the order of the input. A build
     that would remove more than half of the criteria is refused unless `allow_shrink` is given.
+    Without `hierarchies`, the trees of the version before are kept.
 
     A matcher may be named with parameters, as `betree(max_cap=20)`; `betree(live)` is a live tree
     where it is loaded, and segments like any others on Spark.
@@ -129,6 +130,8 @@ def build_index(
     with home.turn():
         storage.swept(home, _STALE)
         version, before = storage.next_version(home), _version(home)
+        if hierarchies is None and before is not None:
+            facts |= written_trees(read_trees(before.facts))
         n_shards = shards or (before.facts.get("shards") if before else None) or _enough(criteria)
         reports = _run(good, before, home, {**facts, "shards": n_shards})
         counts = {
