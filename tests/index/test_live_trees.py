@@ -322,3 +322,16 @@ def test_an_engine_keeps_live_trees(tmp_path) -> None:
         assert engine.possible("ads", "x IN (3, 4)").ids(0) == ["c4", "c13", "c14"]
         assert engine.certain("ads", "x = 4", missing={"y"}).ids(0) == ["c4", "c14"]
         assert [one.id for one in engine.undecided("ads", {"x": 3}, {"y"})] == ["c13"]
+
+
+@every_tree
+def test_columns_of_texts_and_addresses_on_spaces_that_split(matcher: str) -> None:
+    index = rm.Index(matcher=matcher, live=True)
+    for i in range(40):
+        index.add(rm.Criterion(f"n{i}", rm.parse(f"cidr(ip, '10.0.{i}.0/24')")))
+        index.add(rm.Criterion(f"t{i}", rm.parse(f"name >= 'v{i}' AND name LIKE '%{i % 10}'")))
+    rows = [{"ip": f"10.0.{i}.7", "name": f"v{i}"} for i in range(40)]
+    found = index.match_many(pa.Table.from_pylist(rows))
+    for i, row in enumerate(rows):
+        assert found.ids(i) == [one.id for one in index if one.holds(row)]
+        assert f"n{i}" in found.ids(i)

@@ -701,9 +701,9 @@ def _only_networks(encoder: OriginEncoder) -> tuple[int, OrderSpaces] | None:
     if not len(term.orders) == len(term.cells) == 1:
         return None
     start, spaces = term.orders[0]
-    if isinstance(spaces, OrderSpaces) and spaces.order is NETWORKS:
-        return start, spaces
-    return None
+    if type(spaces) is not OrderSpaces:  # one that splits has numbers of its own
+        return None
+    return (start, spaces) if spaces.order is NETWORKS else None
 
 
 def _value_cells(term: TermEncoder) -> list[tuple[int, ValueSpaces]] | None:
