@@ -232,3 +232,17 @@ def test_a_scheme_is_refused_before_anything_is_read(tmp_path: Path, where: list
     found = run("build", tmp_path / "no-such-file", "-o", "nil://bucket/ads", *where)
     assert found.exit_code == 1
     assert "nil: is not a file system" in found.stderr
+
+
+def test_a_live_tree_with_parameters(rules: Path, tmp_path: Path) -> None:
+    home = tmp_path / "index"
+    how = "-o", home, "--matcher", "betree(max_cap=9)", "--live"
+    assert "v000001: 3 criteria" in build(rules, *how).stdout
+    assert "v000001: nothing changed" in build(rules, *how).stdout
+    index = rm.load(home)
+    assert (index.matcher, index.match({"age": 22})) == (
+        "betree(max_cap=9, live)",
+        ["young", "always"],
+    )
+    refused = build(rules, "-o", home, "--live")
+    assert (refused.exit_code, "auto cannot be live" in refused.stderr) == (2, True)

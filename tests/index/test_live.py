@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from remuda.errors import CriterionNotFound, DuplicateCriterion
 from remuda.index import index as module
-from remuda.index import merged_parts, state
+from remuda.index import living, merged_parts, state
 from remuda.index.index import Index, load
 from remuda.index.nearest import shortfall
 from remuda.index.segment import Segment
@@ -63,6 +63,8 @@ class LiveIndex(RuleBasedStateMachine):
         self.patched.setattr(module, "_TAIL", tail)
         self.patched.setattr(state, "_PLAIN", plain)
         self.patched.setattr(merged_parts, "_FANOUT", 3)
+        self.patched.setattr(living, "WINDOW", 2)
+        self.patched.setattr(living, "_GRAVES", 3)
         criteria = [Criterion(f"c{i}", one) for i, one in enumerate(start)]
         self.model = {one.id: one for one in criteria}
         self.index = Index.build(criteria, matcher=self.matcher, hierarchies=TREES)

@@ -49,6 +49,7 @@ def build(
     ],
     index: Annotated[str, typer.Option("--output", "-o", help="The directory of the index.")],
     matcher: options.Matcher = "auto",
+    live: options.Live = False,
     scalars: options.Scalars = None,
     trees: options.Trees = None,
     strict: Annotated[
@@ -73,7 +74,7 @@ def build(
     The index then has what the files have; of a version before it, only what differs is written.
     Rows that are no criteria are named and left out, and the exit code is 1.
     """
-    options.check_matcher(matcher)
+    matcher = options.checked_matcher(matcher, live=live)
     input_format = options.rule_format(format, input_format)
     store_of(index)  # refused now, and not when all criteria were read
     plan = Plan(

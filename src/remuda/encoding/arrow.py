@@ -696,15 +696,14 @@ def _only_networks(encoder: OriginEncoder) -> tuple[int, OrderSpaces] | None:
     if encoder.clocked or len(encoder.timeless) != 1:
         return None
     (term,) = encoder.timeless
-    if term.term is not term.origin or term.patterns or term.tests or len(term.cells) != 1:
+    if term.term is not term.origin or term.texts.conditions or term.tests:
         return None
-    start, spaces = term.cells[0]
-    among = isinstance(spaces, OrderSpaces) and spaces.order is NETWORKS
-    return (start, spaces) if among else None
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    if not len(term.orders) == len(term.cells) == 1:
+        return None
+    start, spaces = term.orders[0]
+    if isinstance(spaces, OrderSpaces) and spaces.order is NETWORKS:
+        return start, spaces
+    return None
 
 
 def _value_cells(term: TermEncoder) -> list[tuple[int, ValueSpaces]] | None:
@@ -730,17 +729,9 @@ def _of_numbers(cells: list[tuple[int, ValueSpaces]], values: Array) -> Ragged:
 
 def _of_column(cells: list[tuple[int, ValueSpaces]], numbers: NDArray[Any]) -> Ragged:
     whole = numbers.dtype.kind != "f"
-    found = np.stack([_cells(spaces, numbers, whole) + start for start, spaces in cells], axis=1)
+    found = np.stack([spaces.of_numbers(numbers, whole) + start for start, spaces in cells], axis=1)
     starts = np.arange(len(numbers) + 1) * len(cells)
     return Ragged(starts, found.astype(np.int32).ravel())
-
-
-def _cells(spaces: ValueSpaces, numbers: NDArray[Any], whole: bool) -> NDArray[Any]:
-    if Kind.NUMBER not in spaces.first:
-        return np.full(len(numbers), OTHER)
-    thresholds = spaces.thresholds[0 if whole else 1]
-    found = spaces.first[Kind.NUMBER] + np.searchsorted(thresholds, numbers, side="right")
-    return found if whole else np.where(np.isnan(numbers), OTHER, found)
 
 
 def _of_lists(encoder: OriginEncoder, values: Array, now: int) -> Ragged:

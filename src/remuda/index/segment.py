@@ -43,6 +43,7 @@ from remuda.matchers.contract import (
     describing,
     encoding,
     has_own_cnf,
+    parameters_of,
     ranking,
     warming,
 )
@@ -390,7 +391,7 @@ def _built(
     sample: Callable[[Encoder], EventBatch] | None,
 ) -> Matcher:
     """The matcher of that name over the conjunctions, with what it takes beside them."""
-    kind, options = conjunction_matcher(matcher), dict[str, Any]()
+    kind, options = conjunction_matcher(matcher), dict[str, Any](parameters_of(matcher))
     if kind.features.takes_merits:
         options["merits"] = merits(made, ranks)
     if kind.features.takes_bounds:
