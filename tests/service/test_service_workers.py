@@ -75,7 +75,6 @@ def test_a_number_that_none_has_given_is_refused_where_it_is_waited_for(both: An
 
 def test_jobs_are_the_same_to_all(both: Any) -> None:
     _, http = both
-    client = rm.Client(str(http.base_url))
     http.put(f"{CRITERIA}/job", json={"expression": "c = 1"}, headers=ONCE)
     found = http.post("/v1/indexes/ads/ratify", json={"full": False}, headers=ONCE)
     assert found.status_code == 202
@@ -85,7 +84,8 @@ def test_jobs_are_the_same_to_all(both: Any) -> None:
         time.sleep(0.05)
     assert job["status"] == "done"
     assert job["result"]["ok"]
-    assert client.ratify("ads", full=False).ok
+    with rm.Client(str(http.base_url)) as client:
+        assert client.ratify("ads", full=False).ok
 
 
 def test_whichever_is_asked_tells_of_all(both: Any) -> None:
