@@ -9,6 +9,7 @@ from benchmarks import against as by_turns
 from benchmarks import (
     auto,
     core,
+    drift,
     encoding,
     engine,
     gpu,
@@ -19,8 +20,10 @@ from benchmarks import (
     planning,
     ranking,
     scale,
+    service,
     shapes,
     spark,
+    text,
 )
 from benchmarks.definitions import Experiment, chosen, experiments, generator, small
 from benchmarks.measure import Cost, WrongAnswer, measure, warm_up
@@ -36,11 +39,14 @@ _OTHERS = {
     "onedim": ("The PS-Tree beside the Interval-Tree and the Segment-Tree.", onedim.main),
     "ranking": ("What do the best N cost beside all matches?", ranking.main),
     "engine": ("Adds a second, alone and together, durable and not; opening.", engine.main),
+    "service": ("What does HTTP cost beside the framework, and in process?", service.main),
     "shapes": ("What does an event cost as criteria grow wide?", shapes.main),
     "spark": ("Ours beside the ways a user would write it on Spark.", spark.main),
+    "drift": ("How soon does a live tree follow events that change?", drift.main),
     "scale": ("How do build and match grow to millions of criteria on Spark?", scale.main),
     "plan": ("What would larger jobs take, by a simulation of them?", planning.main),
     "gpu": ("The matcher gpu on a device, beside auto on all cores.", gpu.main),
+    "text": ("Rules of texts, others' and made up, on new values and old; the scan.", text.main),
     "encoding": ("What does it cost to turn events into numbers?", encoding.main),
     "evidence": ("docs/evidence.md from what `papers` measured.", evidence.main),
 }

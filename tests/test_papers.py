@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,8 @@ FIGURES = {
     " 11a 11b 11c 11d 11e 11f 12a 12b 13a 13b",
     "pstree": "5a 5b 5c 5d 6a 6b 7a 7b 8a 8b 9a 9b 10a 10b 11a 11b 12a 12b 13a 13b 14a 14b 15a 15b",
 }
+
+EVIDENCE = Path(__file__).parents[1] / "docs" / "evidence.md"
 
 
 def tiny(name: str) -> Panel:
@@ -152,3 +155,23 @@ def test_trees_that_grew_and_changed_are_measured_right(tmp_path: Path) -> None:
     text = document([verdict_on(tiny("betree-13a"), results)], results)
     assert re.search(r"Verdict: \*\*(not )?reproduced\*\*", text)
     assert word(verdict_on(tiny("betree-4"), results)) != "not measured"
+
+
+def sections() -> Iterator[str]:
+    yield from EVIDENCE.read_text(encoding="utf-8").split('<a id="')[1:]
+
+
+def test_the_report_has_a_verdict_for_each_panel() -> None:
+    found = {section.partition('"')[0]: section for section in sections()}
+    assert list(found) == [panel.name for panel in panels()]
+    for name, section in found.items():
+        verdict = re.search(r"^Verdict: \*\*(reproduced|not reproduced)\*\*", section, re.MULTILINE)
+        assert verdict, name
+        assert (verdict[1] == "reproduced") == ("Measured at" not in section), name
+        assert f"(evidence/{name}.svg)" in section
+
+
+def test_the_report_is_what_the_results_say() -> None:
+    results = Results("small")
+    text = document([verdict_on(panel, results) for panel in panels()], results)
+    assert EVIDENCE.read_text(encoding="utf-8").startswith(text)

@@ -20,6 +20,7 @@ _TITLES = {
     "pstree": "PS-Tree",
 }
 _UNITS = {"match_us": "µs an event", "build_s": "seconds to build", "nbytes": "MB"}
+_SCALES = {"nbytes": 1e-6}
 _AT = {"every": "at the least favourable point", "any": "at the most favourable point"}
 
 Verdict = tuple[Panel, Rows | None, list[Judged]]
@@ -62,33 +63,46 @@ def word(verdict: Verdict) -> str:
 
 
 def _head(results: Results) -> str:
-    last = results.sessions[-1] if results.sessions else {}
-    took = sum(row["took_s"] for row in results.rows.values()) / 60
     return f"""# Evidence
 
-Every panel of the three papers' evaluations, measured with our implementations at a small scale
-(a hundredth to a tenth of the papers' sizes; `benchmarks/papers` has them as data). Made by
-`./run bench evidence` from `benchmarks/results/papers-small.jsonl`, which `./run bench papers`
-fills; figures that are not the papers' follow at the end.
+Every panel of the three papers' evaluations, measured with our implementations at a small scale:
+a hundredth to a tenth of the papers' sizes, and one point of a million (`benchmarks/papers` has
+them as data). Made by `./run bench evidence` from `benchmarks/results/papers-small.jsonl`, which
+`./run bench papers` fills; figures that are not the papers' follow at the end.
 
 A panel is **reproduced** when all its claims hold: the same algorithm is ahead, the same curve
 rises, falls or stays. Ratios are told beside the paper's, and may differ: sizes, machines and
 implementations do. Each algorithm's answers were compared with those of `scan` before it was
 timed. Times are CPU time of one thread, all events in one call. The curve `auto` is no paper's.
 
-Measured {last.get("session", "")[:10]} on {last.get("processor", "")} ({last.get("cores", "")}
-cores, Python {last.get("python", "")}, Numba {last.get("numba", "")}): {len(results.rows):,}
-measurements, {took:.0f} minutes of one core.
+{_machine(results)}
 """
 
 
+def _machine(results: Results) -> str:
+    """When and where it was measured, in one line."""
+    took = sum(row["took_s"] for row in results.rows.values()) / 60
+    made = f"{len(results.rows):,} measurements, {took:.0f} minutes of one core besides drawing"
+    if not results.sessions:
+        return f"{made}."
+    last = results.sessions[-1]
+    return (
+        f"Measured until {last['session'][:10]} on {last['processor']} with {last['cores']} cores "
+        f"that others used too, Python {last['python']}, Numba {last['numba']}: {made}."
+    )
+
+
 def _counts(verdicts: list[Verdict]) -> str:
-    rows = ["| paper | panels | reproduced | not reproduced |", "| --- | --- | --- | --- |"]
+    head = "| paper | panels | reproduced | not reproduced | claims that hold |"
+    rows = [head, "| --- | --- | --- | --- | --- |"]
     for paper, title in (*_TITLES.items(), ("", "all")):
-        words = Counter(word(one) for one in verdicts if paper in ("", one[0].paper))
+        own = [one for one in verdicts if paper in ("", one[0].paper)]
+        words = Counter(map(word, own))
         n, good, bad = words.total(), words["reproduced"], words["not reproduced"]
         missing = f" ({n - good - bad} not measured)" if n - good - bad else ""
-        rows.append(f"| {title} | {n}{missing} | {good} | {bad} |")
+        claims = [claim for _, _, judgements in own for claim in judgements]
+        held = f"{sum(one.holds for one in claims)} of {len(claims)}"
+        rows.append(f"| {title} | {n}{missing} | {good} | {bad} | {held} |")
     return "\n".join(rows) + "\n"
 
 
@@ -132,10 +146,10 @@ def _because(panel: Panel, rows: Rows, claims: list[Judged], reasons: dict[str, 
         return ""
     failed = [one.claim for one in claims if not one.holds]
     labels = dict.fromkeys(label for claim in failed for label in _labels(panel, claim))
-    measured = "; ".join(_measured(label, rows[label]) for label in labels if label in rows)
+    measured = "; ".join(_measured(panel, label, rows[label]) for label in labels if label in rows)
     points = f"{panel.labels[0]} and {panel.labels[-1]}" if len(panel.points) > 1 else "one point"
     reason = reasons.get(panel.name, "")
-    return f" {reason}\n\nMeasured at {points}: {measured}."
+    return f" {reason}\n\nMeasured at {points}, {_UNITS[panel.metric]}: {measured}."
 
 
 def _labels(panel: Panel, claim: dict[str, str]) -> Iterator[str]:
@@ -146,12 +160,14 @@ def _labels(panel: Panel, claim: dict[str, str]) -> Iterator[str]:
             yield claim[key]
 
 
-def _measured(label: str, rows: list[dict[str, float]]) -> str:
+def _measured(panel: Panel, label: str, rows: list[dict[str, float]]) -> str:
     ends = [rows[0], rows[-1]] if len(rows) > 1 else rows
-    times, candidates = (
-        " → ".join(figure(row[key]) for row in ends) for key in ("match_us", "candidates")
-    )
-    return f"`{label}` {times} µs with {candidates} candidates an event"
+    scale = _SCALES.get(panel.metric, 1.0)
+    values = " → ".join(figure(row[panel.metric] * scale) for row in ends)
+    if panel.metric != "match_us":
+        return f"`{label}` {values}"
+    candidates = " → ".join(figure(row["candidates"]) for row in ends)
+    return f"`{label}` {values} with {candidates} candidates"
 
 
 def figure(value: float) -> str:

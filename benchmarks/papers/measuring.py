@@ -14,6 +14,7 @@ from benchmarks.papers.settings import REFEREE, Built, Setting, drawn, fingerpri
 
 PATIENCE = 0.1  # seconds that a figure may take, beyond the first call
 _BUILDS = 2  # at most; the least is kept
+_CALLS = 2  # at least
 
 _SUBSCRIPTIONS = {"n_subscriptions": 200, "n_events": 10}
 _FEW: dict[str, dict[str, Any]] = {
@@ -52,7 +53,7 @@ def _row(case: Case, setting: Setting, known: str, patience: float) -> Row:
                 f"{case.key} found {found}, others {known} (number of matches: which ones)"
             )
     n = setting.n_events
-    match_s = clock.best_within(built.answer, patience)
+    match_s = _best(built, patience)
     for _ in range(_BUILDS - 1):
         if build_s < patience and not case.algorithm.endswith(("/live", "/top")):
             again = clock.timed(lambda: setting.build(case.algorithm, case.tuning))[1]
@@ -69,6 +70,14 @@ def _row(case: Case, setting: Setting, known: str, patience: float) -> Row:
         "answers": known,
         "took_s": _rounded(time.thread_time() - begin),
     }
+
+
+def _best(built: Built, patience: float) -> float:
+    """The least seconds of several calls; patience is CPU time: others may use the machine."""
+    seconds: list[float] = []
+    while len(seconds) < _CALLS or sum(seconds) < patience:
+        seconds.append(clock.timed(built.answer)[1])
+    return min(seconds)
 
 
 def _fingerprint(built: Built) -> str:

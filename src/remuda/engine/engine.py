@@ -13,7 +13,7 @@ from functools import partial
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar, Unpack
 
 from msgspec import Raw
 
@@ -45,10 +45,11 @@ from remuda.errors import (
 )
 from remuda.index.files import is_local, local
 from remuda.index.forking import in_child
-from remuda.index.index import Index
+from remuda.index.index import Index, Where
 from remuda.index.matches import Match, Matches
 from remuda.index.nearest import Near
 from remuda.index.question import By, Now, Question, Tags
+from remuda.index.region_answers import Undecided
 from remuda.index.trees import listed_trees, named_trees
 from remuda.index.trial import Tried, try_out
 from remuda.language import json_form
@@ -64,6 +65,16 @@ T = TypeVar("T")
 
 Criteria = Criterion | Iterable[Criterion]
 
+
+class Region(TypedDict, total=False):
+    """What is said of a region beside its conditions: the keywords of `Index.possible`."""
+
+    missing: Iterable[str]
+    present: Iterable[str]
+    tags: Tags
+    now: Now
+
+
 LOG_LIMIT = 1 << 26  # bytes of log after which a checkpoint is made
 
 _logger = logging.getLogger("remuda.engine")
@@ -77,8 +88,8 @@ class Engine:
     checkpoints have published; `refresh` takes over what was published since, `follow` also what
     is only in the log. With `checkpoints`, a URI such as s3://bucket/engine, they are published
     there, and readers open that; an engine in a new directory goes on from it. A forked process
-    searches on; what it changes is refused. New indexes are made with its matcher, scalars and
-    hierarchies, and keep them.
+    searches on; what it changes is refused. New indexes are made with its matcher, live or not,
+    scalars and hierarchies, and keep them.
     """
 
     def __init__(
@@ -86,15 +97,16 @@ class Engine:
         path: str | PathLike[str] | None = None,
         *,
         matcher: str = "auto",
+        live: bool = False,
         scalars: Iterable[str] = (),
         hierarchies: Hierarchies | None = None,
         read_only: bool = False,
         checkpoints: str | PathLike[str] | None = None,
         log_limit: int = LOG_LIMIT,
     ) -> None:
-        self._matcher, self._scalars = matcher, tuple(scalars)
-        self._hierarchies = named_trees(hierarchies)
-        self._new_index()  # the matcher and the attributes are looked at now, not with the first
+        self._scalars, self._hierarchies = tuple(scalars), named_trees(hierarchies)
+        # the matcher and the attributes are looked at now, not with the first index
+        self._matcher = Index(matcher=matcher, live=live, scalars=self._scalars).matcher
         self._slots: dict[str, Slot] = {}  # never changed, only followed by another
         self._next_index, self._log_limit = 1, log_limit
         self._alone()
@@ -207,6 +219,26 @@ class Engine:
         """The n best by score or priority, perhaps of each group, as `Index.top` has them."""
         how: dict[str, Any] = {"weights": weights, "by": by, "per": per, "tags": tags, "now": now}
         return self._slot(name).index.top(event, n, **how)
+
+    def possible(self, name: str, where: Where | Iterable[Where], **how: Unpack[Region]) -> Matches:
+        """The criteria that some event within a region satisfies, as `Index.possible` has them."""
+        return self._slot(name).index.possible(where, **how)
+
+    def certain(self, name: str, where: Where | Iterable[Where], **how: Unpack[Region]) -> Matches:
+        """The criteria that every event within a region satisfies."""
+        return self._slot(name).index.certain(where, **how)
+
+    def undecided(
+        self,
+        name: str,
+        event: Any,
+        unknown: Iterable[str],
+        *,
+        tags: Tags = None,
+        now: Now = None,
+    ) -> list[Undecided]:
+        """The criteria that depend on attributes of the event that are not known, and on which."""
+        return self._slot(name).index.undecided(event, unknown, tags=tags, now=now)
 
     def nearest(
         self, name: str, event: Any, n: int, *, tags: Tags = None, now: Now = None

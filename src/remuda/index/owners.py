@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from remuda.arrays import Floats, Ints, Longs, Ragged, frozen
 from remuda.encoding.bounds import most_of
 from remuda.encoding.plan import Plan
+from remuda.index.ranking import criteria_bounds, stand_best_first
 from remuda.jit import kernel
 from remuda.matchers.contract import Hits
 from remuda.matchers.kernels.best import Choice, Room, room_for
@@ -72,13 +73,24 @@ class Owners(NamedTuple):
         return reach
 
 
+class Checking(NamedTuple):
+    """Room to check criteria in, clean but for the stack."""
+
+    first: Longs
+    last: Longs
+    stack: Ints
+
+
 class Owning:
     """The owners of a plan's clauses and rows, made when they are first asked for."""
 
     def __init__(self) -> None:
+        self.of_nothing: Hits | None = None  # what an event satisfies that has no spaces
+        self.checking: deque[Checking] = deque(maxlen=_ROOMS)  # as many calls at once find one
         self._made: tuple[Owners, Owners, bool] | None = None
         self._absolute: Floats | None = None
         self._longest: int | None = None
+        self._best_first: tuple[Ints, bool] | None = None
         self._rooms: deque[Room] = deque()
 
     def of(self, plan: Plan) -> tuple[Owners, Owners, bool]:
@@ -96,6 +108,19 @@ class Owning:
             self._absolute = frozen(most_of(plan.programs, predicates, absolute=True))
         return self._absolute
 
+    def best_first(self, plan: Plan, ranks: Ints) -> bool:
+        """Whether the owners of each clause stand best first; those of older indexes may not."""
+        known = self._best_first
+        if known is None or known[0] is not ranks:
+            owners = self.of(plan)[0]
+            known = (
+                ranks,
+                owners.each_one
+                or bool(stand_best_first(plan.owners, criteria_bounds(plan), ranks)),
+            )
+            self._best_first = known
+        return known[1]
+
     def lend(self, plan: Plan, choice: Choice, n_attributes: int) -> Room:
         """Room to choose in, for one call at a time; clean, and of the sizes that are wanted."""
         with suppress(IndexError):  # another thread took the last one
@@ -106,6 +131,15 @@ class Owning:
         if self._longest is None:
             self._longest = int(np.diff(plan.programs.starts).max(initial=0))
         return room_for(choice, n_attributes, self._longest)
+
+    def lend_to_check(self, plan: Plan) -> Checking:
+        """Room to check criteria in, for one call at a time; it is put back clean."""
+        with suppress(IndexError):
+            return self.checking.pop()
+        longest = int(np.diff(plan.programs.starts).max(initial=0))
+        n_dims = plan.conjunctions.n_dims
+        empty = np.zeros(n_dims, np.int64), np.zeros(n_dims, np.int64)
+        return Checking(*empty, np.empty(2 * longest + 2, np.int32))
 
     def give_back(self, room: Room) -> None:
         """Take back what was lent, if the call that had it did not fail."""

@@ -25,6 +25,7 @@ from remuda.index.directory import Reading
 from remuda.index.index import Index
 from remuda.index.stores import SEGMENTS, Location, Store, store_of
 from remuda.index.trees import named_trees, read_trees, written_trees
+from remuda.matchers.contract import Chosen
 from remuda.model.hierarchies import Hierarchies
 from remuda.spark.criteria import Criteria
 
@@ -108,7 +109,12 @@ def build_index(
     Where there is a version already, only what differs from it is written; a criterion that
     changed keeps its place in the order, new ones come last in the order of the input. A build
     that would remove more than half of the criteria is refused unless `allow_shrink` is given.
+    Without `hierarchies`, the trees of the version before are kept.
+
+    A matcher may be named with parameters, as `betree(max_cap=20)`; `betree(live)` is a live tree
+    where it is loaded, and segments like any others on Spark.
     """
+    matcher = str(Chosen.of(matcher))
     began = time.monotonic()
     good = _canonical(criteria.good if isinstance(criteria, Criteria) else criteria)
     rejected = criteria.counts.bad if isinstance(criteria, Criteria) else 0
@@ -124,6 +130,8 @@ def build_index(
     with home.turn():
         storage.swept(home, _STALE)
         version, before = storage.next_version(home), _version(home)
+        if hierarchies is None and before is not None:
+            facts |= written_trees(read_trees(before.facts))
         n_shards = shards or (before.facts.get("shards") if before else None) or _enough(criteria)
         reports = _run(good, before, home, {**facts, "shards": n_shards})
         counts = {
