@@ -1,9 +1,9 @@
 """A simulation of large jobs, from what `./run bench scale` measured of small ones.
 
-Costs are fitted to the smaller sizes and held against the larger: where the simulation is further
-from a measured case than a factor of 1.5, nothing is planned. Then jobs are scheduled as Spark
-does it: tasks group by group, each on the core that is free first; a machine fetches a group once,
-a worker opens it once, machines and tasks differ a little in speed.
+Costs are fitted to all sizes, each weighing the same, and held against each: where the simulation
+is further from a measured case than a factor of 1.5, nothing is planned. Then jobs are scheduled as
+Spark does it: tasks group by group, each on the core that is free first; a machine fetches a group
+once, a worker opens it once, machines and tasks differ a little in speed.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ class NotAsMeasured(AssertionError):
 class Costs:
     """What the ads shape takes: CPU-microseconds, and bytes."""
 
+    start_s: float  # a build, whatever its size
     build_us: float  # a criterion
     event_us: float  # an event, whatever the index
     criterion_us: float  # a criterion, for each event
@@ -111,25 +112,35 @@ def simulated(job: Job, costs: Costs, seed: int = 1) -> Outcome:
 
 
 def fitted(figures: Sequence[Figures]) -> Costs:
-    """The costs by the two smallest sizes, but for what is known of one alone."""
-    first, second = _sizes(figures, _REACH)[:2]
-    each = [one.cpu_s / one.n * 1e6 for one in (first, second)]
-    more = second.criteria - first.criteria
-    criterion_us = (each[1] - each[0]) / more
-    own_bytes = (second.worker_bytes - first.worker_bytes) / more
+    """The costs that are nearest to those measured, each case weighing the same."""
+    reached = _sizes(figures, _REACH)
+    criteria = [one.criteria for one in reached]
+    event_us, criterion_us = _line(criteria, [one.cpu_s / one.n * 1e6 for one in reached])
+    worker_bytes, own_bytes = _line(criteria, [float(one.worker_bytes) for one in reached])
+    built = _sizes(figures, "build")
+    start_s, build_s = _line([one.criteria for one in built], [one.cpu_s for one in built])
     whole = _sizes(figures, _MATCH)[-1]
     split = next(one for one in figures if one.part.endswith("-shards"))
     copying = (split.cpu_s - whole.cpu_s) / split.n / SHARDS * 1e6
     return Costs(
-        build_us=float(np.median([one.cpu_s / one.n * 1e6 for one in _sizes(figures, "build")])),
-        event_us=max(0.0, each[0] - criterion_us * first.criteria),
+        start_s=start_s,
+        build_us=build_s * 1e6,
+        event_us=max(0.0, event_us),
         criterion_us=criterion_us,
         copy_us=copying,
         open_us=OPEN_US,
-        worker_bytes=first.worker_bytes - own_bytes * first.criteria,
+        worker_bytes=worker_bytes,
         own_bytes=own_bytes,
-        stored_bytes=second.index_bytes / second.criteria,
+        stored_bytes=reached[-1].index_bytes / reached[-1].criteria,
     )
+
+
+def _line(sizes: Sequence[int], values: Sequence[float]) -> tuple[float, float]:
+    """Where the line begins, and how it rises, whose errors are the smallest shares of values."""
+    weights = 1 / np.array(values)
+    columns = np.stack([weights, np.array(sizes) * weights], axis=1)
+    begin, rise = np.linalg.lstsq(columns, np.ones(len(values)))[0].tolist()
+    return begin, rise
 
 
 OPEN_US = 3.5  # a criterion of ads, when a worker opens an index: 1 M in 3.4 CPU-s
@@ -150,7 +161,7 @@ def checked(figures: Sequence[Figures], costs: Costs) -> list[tuple[str, float, 
         own = costs.worker_bytes + costs.own_bytes * one.criteria
         found.append((f"{one.part}, worker MB", one.worker_bytes / 1e6, own / 1e6))
     found += [
-        (f"{one.part}, CPU-s", one.cpu_s, costs.build_us * one.criteria / 1e6)
+        (f"{one.part}, CPU-s", one.cpu_s, costs.start_s + costs.build_us * one.criteria / 1e6)
         for one in _sizes(figures, "build")
     ]
     for what, measured, expected in found:

@@ -335,7 +335,10 @@ def _show_overhead(task: Task, costs: list[Cost], own: int, mapped: int) -> None
     n = len(task.events)
     index, batches = load(task.index), task.table(n).to_batches(max_chunksize=_BATCH)
     index.match_many(batches[0])
-    seconds = [_timed(lambda: [index.match_many(one) for one in batches]) for _ in range(_REPEATS)]
+    seconds = [
+        _timed(lambda: [index.match_many(one, threads=1) for one in batches])
+        for _ in range(_REPEATS)
+    ]
     here_us = float(np.median(seconds)) / n * 1e6
     texts = [_timed(lambda: [_ids(index, one) for one in batches]) for _ in range(_REPEATS)]
     there_us, numbers_us, exploding_us, afterwards_us = (one.cpu_us for one in costs)
@@ -355,7 +358,7 @@ def _show_overhead(task: Task, costs: list[Cost], own: int, mapped: int) -> None
 
 
 def _ids(index: Index, events: Any) -> Any:
-    found = index.match_many(events)
+    found = index.match_many(events, threads=1)
     return found.names.at(found.positions)
 
 

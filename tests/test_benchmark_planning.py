@@ -7,6 +7,7 @@ from benchmarks.planning import Costs, Job, NotAsMeasured, checked, fitted, simu
 from benchmarks.scale import Figures
 
 COSTS = Costs(
+    start_s=0.0,
     build_us=300.0,
     event_us=5.0,
     criterion_us=4e-4,
@@ -30,8 +31,8 @@ def measured(bend: float = 1.0) -> list[Figures]:
         times = bend if name == "1m" else 1.0
         each = COSTS.event_us + COSTS.criterion_us * criteria
         found += [
-            figures("build", name, criteria, criteria, criteria * COSTS.build_us / 1e6),
-            figures("reach", name, criteria, 200_000, 0.2 * each * times),
+            figures("build", name, criteria, criteria, criteria * COSTS.build_us / 1e6 * times),
+            figures("reach", name, criteria, 200_000, 0.2 * each),
             figures("match", name, criteria, 20_000, 0.02 * each),
         ]
     split = found[-1].cpu_s + 0.02 * 4 * COSTS.copy_us
@@ -44,12 +45,10 @@ def test_costs_are_found_again() -> None:
         assert getattr(found, name) == pytest.approx(getattr(COSTS, name), rel=1e-3)
 
 
-@pytest.mark.parametrize("bend", [2.0, 0.5])
-def test_a_case_that_is_not_as_simulated_is_named(bend: float) -> None:
+def test_a_case_that_is_not_as_simulated_is_named() -> None:
     checked(measured(), fitted(measured()))
-    bent = measured(bend)
-    with pytest.raises(NotAsMeasured, match="ads-1m-reach"):
-        checked(bent, fitted(bent))
+    with pytest.raises(NotAsMeasured, match="ads-1m-build"):
+        checked(measured(bend=2.0), fitted(measured()))
 
 
 def test_more_machines_are_faster_and_take_as_much() -> None:
