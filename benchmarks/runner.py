@@ -20,6 +20,7 @@ from benchmarks import (
     scale,
     shapes,
     spark,
+    text,
 )
 from benchmarks.definitions import Experiment, chosen, experiments, generator, small
 from benchmarks.measure import Cost, WrongAnswer, measure, warm_up
@@ -39,6 +40,7 @@ _OTHERS = {
     "spark": ("Ours beside the ways a user would write it on Spark.", spark.main),
     "scale": ("How do build and match grow to millions of criteria on Spark?", scale.main),
     "gpu": ("The matcher gpu on a device, beside auto on all cores.", gpu.main),
+    "text": ("Rules of texts, others' and made up, on new values and old; the scan.", text.main),
     "encoding": ("What does it cost to turn events into numbers?", encoding.main),
     "evidence": ("docs/evidence.md from what `papers` measured.", evidence.main),
 }

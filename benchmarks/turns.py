@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from benchmarks import clock
+from benchmarks import clock, text
 from benchmarks.definitions import chosen, generator, small
 from benchmarks.measure import builder, warm_up
 from remuda.encoding.generated import event_batch
@@ -34,7 +34,14 @@ class Case(NamedTuple):
 
 
 def cases(name: str, only: Sequence[str]) -> list[Case]:
-    """The cases of a benchmark: experiments by name or group, `auto`, `encoding`."""
+    """The cases of a benchmark: experiments by name or group, `auto`, `encoding`, `text`."""
+    if name == "text":
+        return [
+            Case(f"{rules}, {lane}", {"rules": rules, "lane": lane}, {}, None, None)
+            for rules, lanes in text.LANES.items()
+            for lane in lanes
+            if not only or rules in only or lane in only
+        ]
     if name == "encoding":
         return [Case("dicts and columns", _ENCODED, {**_ENCODED, "n_events": 20}, None, None)]
     own, only = ("matchers", ("auto",)) if name == "auto" else (name, only)
@@ -53,9 +60,9 @@ def line(message: Any) -> str:
     return json.dumps(message) + "\n"
 
 
-def read(text: str) -> Any:
+def read(message: str) -> Any:
     """What the other side wrote."""
-    return json.loads(text)
+    return json.loads(message)
 
 
 def _ways_of_matcher(case: Case) -> tuple[int, dict[str, Callable[[], Any]]]:
@@ -73,6 +80,8 @@ def _ways_of_matcher(case: Case) -> tuple[int, dict[str, Callable[[], Any]]]:
 
 
 def _ways_of_index(case: Case) -> tuple[int, dict[str, Callable[[], Any]]]:
+    if "lane" in case.workload:
+        return text.ways(case.workload["rules"], case.workload["lane"])
     import pyarrow as pa
 
     workload = generator(case.workload).draw()

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import time
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +12,7 @@ from hypothesis import strategies as st
 
 from remuda.errors import InvalidCriterion
 from remuda.language.python import attr
+from remuda.model import jsonpaths
 from remuda.model.attributes import Attribute
 
 EVENT = {
@@ -185,3 +189,29 @@ def test_hostile_patterns_in_paths_answer_at_once():
     started = time.perf_counter()
     assert not predicate.holds([{"k": "a" * 40 + "b"}])
     assert time.perf_counter() - started < 1
+
+
+def deep(levels: int) -> dict[str, Any]:
+    event: dict[str, Any] = {"text": "x"}
+    for _ in range(levels):
+        event = {"in": event}
+    return event
+
+
+EVERYWHERE: dict[str, Any] = {
+    "nothing": {},
+    "a list": [1, "a", [2, ["b"]], {"c": None}],
+    "objects in lists": {"a": [{"b": 1}, {"b": [{"c": "d"}]}], "e": {"f": {"g": []}}, "h": "i"},
+    "as many as may be": {str(i): "x" for i in range(4_999)},
+    "one more": {str(i): "x" for i in range(5_000)},
+    "as deep as may be": deep(98),
+    "deeper": deep(99),
+    "far deeper": deep(300),
+    "tuples": {"a": (1, "b"), "c": {"d": (2,)}},
+    "moments and decimals": {"a": datetime(2024, 1, 2), "b": [Decimal("1.5")]},
+}
+
+
+@pytest.mark.parametrize("event", EVERYWHERE.values(), ids=EVERYWHERE)
+def test_everything_is_found_as_the_query_finds_it(event: Any) -> None:
+    assert jsonpaths.follow("$..*", event) == jsonpaths.follow("$..[*]", event)

@@ -11,10 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remuda.errors import InvalidCriterion
-from remuda.language.python import attr
+from remuda.language.criterion import Criterion
+from remuda.language.python import attr, when
 from remuda.logic.normal import nnf
 from remuda.model.conditions import TWO_VALUED, In
-from remuda.model.expressions import And, Expression, Not, Or, Polarity, Predicate, clock, fold
+from remuda.model.expressions import (
+    MAX_LEVELS,
+    And,
+    Expression,
+    Not,
+    Or,
+    Polarity,
+    Predicate,
+    clock,
+    fold,
+)
 from remuda.model.values import key
 from strategies import NOW, PATHS, events, expressions, expressions_over, predicates
 
@@ -366,6 +377,28 @@ def test_thousands_of_levels():
     assert deep.holds(event) is (deep.score(event) is not None)
     assert (~deep).holds(event) is not deep.holds(event)
     assert fold(deep.strong(), lambda _, parts: 1 + sum(parts)) > DEEP
+
+
+def _nested(levels: int) -> Expression:
+    inner: Expression = a.eq(1)
+    for _ in range(levels - 1):
+        inner = Or(inner)
+    return when(inner, 1).otherwise(0) == 1
+
+
+def test_levels_that_a_case_asks_are_levels():
+    assert Criterion("c", _nested(MAX_LEVELS)).holds({"a": 1})
+    with pytest.raises(InvalidCriterion, match="nested too deeply") as refused:
+        Criterion("c", _nested(MAX_LEVELS + 1))
+    assert refused.value.criterion == "c"
+    inner = _nested(MAX_LEVELS)
+    for outer in (
+        Not(And(inner)),
+        attr("x").any(lambda _: inner),
+        when(inner, 1).otherwise(0) == 1,
+    ):
+        with pytest.raises(InvalidCriterion, match="nested too deeply"):
+            Criterion("c", outer)
 
 
 def test_fold_visits_parts_in_order():

@@ -145,8 +145,9 @@ def test_what_the_trees_lack_is_refused(expression: rm.Expression, trees: Any) -
         lambda: rm.Index(hierarchies=trees).add(criterion),
         lambda: rm.Engine(hierarchies=trees).add("i", criterion),
     ):
-        with pytest.raises(InvalidCriterion, match="tree"):
+        with pytest.raises(InvalidCriterion, match="tree") as refused:
             enter()
+        assert refused.value.criterion == "c"
 
 
 def test_a_criterion_of_one_index_has_the_trees_of_another_there() -> None:

@@ -1,14 +1,11 @@
-"""Patterns tried together: what a set finds is what each pattern finds by itself."""
+"""Patterns and texts: what is refused where it enters, and what is accepted can be searched."""
 
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Callable
 
 import pytest
-import re2
-from hypothesis import given, settings
 
 from remuda.engine.engine import Engine
 from remuda.errors import InvalidCriterion
@@ -17,149 +14,9 @@ from remuda.language.criterion import Criterion
 from remuda.language.python import Attr, attr
 from remuda.language.rows import criterion_of
 from remuda.model.conditions import Contains, Like, Prefix, Regex, Suffix
-from remuda.model.demands import demanding_once
 from remuda.model.expressions import Expression
-from remuda.model.patterns import PatternSet, found_anywhere, like_regex, matches_whole
-from strategies import count, event_texts, is_pattern, shared_patterns
 
 t = attr("t")
-OTHERS = [rf"host-{i}\..*" for i in range(200)]
-
-
-def alone(patterns: list[str], text: str) -> list[int]:
-    return [i for i, pattern in enumerate(patterns) if matches_whole(pattern, text)]
-
-
-LOST: dict[str, tuple[list[str], str, str]] = {  # those that share a text, the one lost, an event
-    "one text three times": (
-        [rf".* and .*item{i}" for i in range(11)],
-        r"\w+ and \w+ and \w+ and \w+",
-        "a and b and c and d",
-    ),
-    "LIKE": (
-        [like_regex(f"%=1;%item{i}", "\\") for i in range(11)],
-        like_regex("%=1;%=1;%=1;%", "\\"),
-        "a=1;b=1;c=1;d",
-    ),
-    "a class repeated": ([f"[01]{{16}}:{i}xyz" for i in range(12)], "[01]{32}", "01" * 16),
-    "another case": (
-        [f".*foo.*item{i}" for i in range(11)],
-        "FOO.*foo.*Foo",
-        "FOO foo Foo",
-    ),
-    "repeated in a group": ([f".*foo.*item{i}" for i in range(11)], "(foo.*){3}", "foofoofoo"),
-    "in three spellings": (
-        [f".*foobar.*item{i}" for i in range(11)],
-        r"foo(bar).*f(?i)oobar.*f(?:)oo\bbar|foo(?:bar).*foobar.*foo\Qbar\E",
-        "foobar foobar foobar",
-    ),
-    "in one alternative": (
-        [f".*foo.*item{i}" for i in range(11)],
-        "nope|(?:foo.*foo.*foo.*)",
-        "foo foo foo",
-    ),
-}
-
-
-@pytest.mark.parametrize(("sharing", "lost", "text"), LOST.values(), ids=LOST)
-def test_a_pattern_that_demands_a_text_often_is_found(
-    sharing: list[str], lost: str, text: str
-) -> None:
-    patterns = [*sharing, *OTHERS, lost]
-    assert PatternSet(patterns).matching(text) == [len(patterns) - 1]
-
-
-def test_an_index_finds_it_too() -> None:
-    rules = [Criterion(f"and{i}", t.matches(rf".* and .*item{i}")) for i in range(11)]
-    rules += [Criterion(f"host{i}", t.matches(pattern)) for i, pattern in enumerate(OTHERS)]
-    rules += [
-        Criterion("matches", t.matches(r"\w+ and \w+ and \w+ and \w+")),
-        Criterion("like", t.like("%=1;%=1;%=1;%")),
-        Criterion("bits", t.finds("[01]{32}")),
-    ]
-    index = Index.build(rules)
-    assert index.match({"t": "a and b and c and d"}) == ["matches"]
-    assert index.match({"t": "a=1;b=1;c=1;d"}) == ["like"]
-    assert index.match({"t": "01" * 16}) == ["bits"]
-
-
-REWRITTEN = {
-    "words": (r"\w+ and \w+", r"\w+ and \w+"),
-    "contains": (r"(?s:.*)a\.b(?s:.*)", r"(?s:.*)a\.b(?s:.*)"),
-    "a choice": ("a.*(foo|bar)b", "a.*(foo|bar)b"),
-    "a text twice": (r".*foo.*foo.*bar", r".*foo.*(?:foo|\z(?s:.)).*bar"),
-    "a class beside a text": (r"at [0-9]{4} host", r"at (?:[0-9]{4}|\z(?s:.)) host"),
-    "nothing to ask for": ("[01]{32}", r"(?:[01]{32}|\z(?s:.))"),
-    "flags keep their place": (r"[ab](?i)foo[cd]", r"(?:[ab]|\z(?s:.))(?i)foo(?:[cd]|\z(?s:.))"),
-}
-
-
-@pytest.mark.parametrize(("pattern", "rewritten"), REWRITTEN.values(), ids=REWRITTEN)
-def test_what_is_demanded_twice_is_hidden(pattern: str, rewritten: str) -> None:
-    assert demanding_once(pattern) == rewritten
-
-
-@settings(max_examples=count(200, 5_000))
-@given(pattern=shared_patterns, text=event_texts)
-def test_rewriting_keeps_the_meaning(pattern: str, text: str) -> None:
-    assert matches_whole(demanding_once(pattern), text) == matches_whole(pattern, text)
-
-
-@pytest.mark.soak
-def test_sets_of_patterns_that_share_texts_find_what_each_finds() -> None:
-    """Sets of 200, 10^6 pairs of a pattern and a text in full."""
-    rng, n_pairs, n_found = random.Random(11), 0, 0
-    while n_pairs < count(40_000, 1_000_000):
-        patterns, words = _sharing(rng)
-        together = PatternSet(patterns)
-        for _ in range(20):
-            pieces = [*words, "foo", "FOO", " ", "2024", "01" * 8]
-            text = "".join(rng.choices(pieces, k=rng.randrange(9)))
-            found = alone(patterns, text)
-            assert together.matching(text) == found, text
-            n_pairs, n_found = n_pairs + len(patterns), n_found + len(found)
-    print(f"patterns: {n_pairs:,} pairs, {n_found:,} found, all as by themselves")
-    assert n_found > n_pairs // 1000
-
-
-_WORDS = ("foo", "bar", " and ", "=1;", "Foo", "kiss", "Kiosk", "日本", "é", "ab", "ſks")
-_SPELLINGS = (
-    r"\x66oo", "f[o]o", "(?:foo)", "fo{2}", "(?i:foo)", "fo(?:)o", "f(?i)oo", r"f\boo", "[fF]oo",
-    r"fo[^\x00-\x{10FFFF}]*o", "fo(?:^)*o", "foo{0}o", r"\Qfoo\E",
-)  # fmt: skip
-
-
-def _sharing(rng: random.Random) -> tuple[list[str], list[str]]:
-    """Some patterns over a few words among others of their own: then RE2 prunes."""
-    words = rng.sample(_WORDS, 5)
-    share = rng.choice((0.1, 0.2, 0.4, 1.0))
-    patterns: list[str] = []
-    while len(patterns) < 200:
-        pattern = _drawn(rng, words) if rng.random() < share else f"host-{len(patterns)}.*"
-        if is_pattern(pattern):
-            patterns.append(found_anywhere(pattern) if rng.random() < 0.5 else pattern)
-    return patterns, words
-
-
-def _drawn(rng: random.Random, words: list[str], depth: int = 0) -> str:
-    def inner() -> str:
-        return _drawn(rng, words, depth + 1)
-
-    shapes: list[Callable[[], str]] = [
-        lambda: inner() + rng.choice((".*", r"\w+", "(?s:.*)", "[^/]*", "[a-z]+")) + inner(),
-        lambda: f"{inner()}.*{rng.choice(words)}.*{inner()}",
-        lambda: f"(?:{inner()}|{inner()})",
-        lambda: f"({inner()}){rng.choice(('*', '+', '?', '{0,2}', '{2}', '{3}', '{0}'))}",
-        lambda: rng.choice(("[01]{32}", "[01]{16}", r"\d{4}", "[abc]{3}")),
-        lambda: f"(?i){inner()}",
-        lambda: f"{inner()}|{inner()}",
-        lambda: inner() + inner(),
-    ]
-    if depth <= 3 and rng.random() < 0.6:
-        return rng.choice(shapes)()
-    if rng.random() < 0.7:
-        return str(re2.escape(rng.choice(words)))
-    return rng.choice(_SPELLINGS)
 
 
 # What is refused where it enters

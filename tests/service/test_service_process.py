@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx
 import pytest
-from processes import COMMAND, PATIENCE, served
+from server_processes import COMMAND, PATIENCE, served
 
 import remuda as rm
 from remuda.service.calls import NDJSON

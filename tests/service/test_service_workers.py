@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx
 import pytest
-from processes import PATIENCE, served, workers_of
+from server_processes import PATIENCE, served, workers_of
 
 import remuda as rm
 from strategies import SEED, count

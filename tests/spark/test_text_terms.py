@@ -6,6 +6,7 @@ What Spark refuses to run (overflow, bad casts) is not drawn: there, terms are m
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -29,7 +30,56 @@ NOT_DRAWN = {
     "element_at", "tinyint", "smallint", "decimal", "boolean",  # which may fail, or casts
     "add_interval", "second_with_fraction",  # drawn as INTERVAL and EXTRACT
     "now", "current_timestamp", "curdate", "current_date",  # Spark's moment is another
+    "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "elapsed",  # drawn as operators
+    "map_keys", "map_values", "map_contains_key",  # of maps, which are no columns here
 }  # fmt: skip
+# One by one, with terms drawn for {w} (whole), {t} (text), {d} (date), {m} (moment)
+EXTRAS = (
+    "pmod({w}, 4) = 1", "({w} & 3) > ({w} | 1)", "({w} ^ 1) < 3 OR (~{w}) > 0", "bit_count(i) = 2",
+    "ascii({t}) > 96", "octet_length({t}) = bit_length(t) / 8", "levenshtein({t}, {t}) < 2",
+    "regexp_count({t}, '[ab]') > 1", "regexp_instr({t}, 'b') = regexp_instr({t}, 'a')",
+    "array_position(ns, 7) > 0", "timestampdiff(HOUR, {m}, {m}) > 3",
+    "datediff(MONTH, {m}, ts) < 1",
+    "unix_date({d}) % 2 = 0", "crc32({t}) % 2 = 0", "sqrt(abs(d)) > 1", "power(i, 2) > 10",
+    "pow(2, i) >= 4", "sign(d) = signum(i)", "rint(d) = bround(d, 0)", "bround(m, 1) > 0",
+    "months_between({m}, {m}) > 0.5D", "initcap({t}) = {t}", "reverse({t}) < {t}",
+    "repeat(t, 2) <> concat(t, t)", "{t} = space(1)", "lpad(t, 3, '*') = '**a'",
+    "rpad({t}, 2, {t}) = 'ab'", "translate({t}, 'ab', 'ba') > {t}", "overlay({t}, 'x', 2) = 'axb'",
+    "overlay({t} PLACING 'x' FROM 2 FOR 0) LIKE '%xb%'", "substring_index(s, ',', 1) = 'a'",
+    "chr(97) = {t} OR char(98) = t", "md5(t) < sha1(t) OR sha(t) > 'a'", "sha2({t}, 256) > 'a'",
+    "base64({t}) = 'YQ==' OR hex({t}) = '61'", "regexp_replace({t}, '[ab]', '<$0>') LIKE '<a>%'",
+    "regexp_substr({t}, '[a-z]+') = 'ab'", "array_join(tags, ',') = 'b,a'",
+    "date_format({m}, 'yyyy-MM') = '2024-02'", "from_unixtime(i) < '1970-01-01 00:00:02'",
+    "dayname({d}) IN ('Mon', 'Sun')", "monthname({m}) = 'Jan'", "next_day({d}, 'MON') > {d}",
+    "parse_url('https://a.org/x', 'HOST') = concat(t, '.org')", "url_decode(t) = {t}",
+    "try_parse_url('https://a.org/x?k=ab', 'QUERY', 'k') = {t}", "date_from_unix_date(i) < {d}",
+    "timestampadd(HOUR, i, {m}) > ts", "dateadd(DAY, 3, {d}) > {d}",
+    "make_timestamp(2024, abs(i) % 12 + 1, 1, 0, 0, 0) > ts",
+    "from_utc_timestamp(ts, 'Asia/Tokyo') > to_utc_timestamp(ts, 'Asia/Tokyo')",
+    "startswith({t}, {t})", "NOT endswith({t}, t)", "contains({t}, t)", "{t} LIKE concat(t, '%')",
+    "NOT {t} LIKE ('%' || t)", "{t} ILIKE {t}", "like({t}, 'a%') OR ilike({t}, t)",
+    "array_contains(tags, {t})", "NOT array_contains(ns, {w})",
+    "arrays_overlap(tags, array('a', t))",
+    "arrays_overlap(tags, split(s, ','))", "size(array_distinct(ns)) < size(ns)",
+    "size(array_intersect(tags, array('a'))) > 0", "size(array_except(tags, array('a'))) > 0",
+    "size(array_union(tags, array('z'))) > 2", "get(slice(ns, 1, 1), 0) = 2",
+    "get(sort_array(ns), 0) = 1 OR get(array_sort(ns), 1) = 7", "get(split(s, ','), 1) = 'b'",
+    "size(regexp_extract_all({t}, '([a-z])', 1)) = 2", "size(reverse(ns)) = 1",
+    "round(exp(i), 3) > 1", "round(ln(abs(d) + 1), 3) = round(log(abs(d) + 1), 3)",
+    "round(log10(abs(d) + 1) + log2(abs(i) + 1) + log1p(abs(i)), 3) > 2", "round(cbrt(i), 3) > 1",
+    "round(hypot(i, d), 3) > 7", "round(degrees(d) + radians(d), 3) > 50",
+    "round(sin(d) + cos(d) * tan(i), 3) > 0", "round(asin(d) + acos(d), 3) = 1.571D",
+    "round(atan(d) + atan2(i, d), 3) > 1", "pi() > e()", "zeroifnull({w}) = 0",
+    "nullifzero({w}) IS NULL", "equal_null({t}, t)", "NOT equal_null({w}, {w})",
+    "ts - {m} > INTERVAL 1 HOUR", "{m} - ts BETWEEN INTERVAL -1 DAY AND INTERVAL '1' HOUR",
+    "NOT (ts - {d} = INTERVAL 0 SECONDS)", "(ts - {m}) * 2 < INTERVAL '10' DAYS",
+    "abs({d} - day) IN (INTERVAL '0' DAY, INTERVAL '1' DAY)", "ts - {m} > {m} - ts",
+    "({t}, i) IN (('a', 1), ('ab', 3))", "NOT (t, i) = ('a', {w})", "(t, {w}) <> ('ab', i)",
+    "b IS UNKNOWN", "b IS NOT UNKNOWN", "trim(BOTH ' ' FROM {t}) = 'x'",
+    "trim(LEADING 'a' FROM {t}) = ltrim('a', t)", "trim('ab', {t}) = rtrim('b', t)",
+    "substring({t} FROM 1 FOR 1) = 'a'", "position('b' IN {t}) = 2",
+    "get(ns, i) = 3 OR size(ns) = 0",
+)  # fmt: skip
 
 VALUES: dict[str, tuple[pa.DataType, tuple[Any, ...]]] = {
     "i": (pa.int32(), (0, 1, 2, 3, 7, -1, -4, 12)),
@@ -233,6 +283,15 @@ class Drawing:
 
     # Conditions
 
+    def extra(self, text: str) -> tuple[str, set[str]]:
+        """The text with terms in its places, and the names that it calls."""
+        kinds = {"{w}": self.whole, "{t}": self.text, "{d}": self.date, "{m}": self.moment}
+        names = set(re.findall(r"(\w+)\(", text))
+        for place, draw in kinds.items():
+            while place in text:
+                text = text.replace(place, draw(self.rng.choice((0, 0, 1))), 1)
+        return text, self.functions | names
+
     def condition(self, depth: int) -> str:
         if depth <= 0:
             return self.one(lambda: self.test(0), "b", "i > 1")
@@ -318,7 +377,7 @@ def table(spark):
 
 
 def drawn(seed: int, n: int) -> list[tuple[str, set[str]]]:
-    found = []
+    found = [Drawing(seed * 1_000_003 - i).extra(text) for i, text in enumerate(EXTRAS, 1)]
     for i in range(n):
         drawing = Drawing(seed * 1_000_003 + i)
         found.append((drawing.condition(2), drawing.functions))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -17,7 +18,9 @@ from remuda.encoding.encoder import Encoder, OriginEncoder, TermEncoder
 from remuda.encoding.spaces import OTHER, ValueSpaces
 from remuda.encoding.table import EventBatch
 from remuda.encoding.term_columns import DAY, FIRST_DAY, LAST_DAY, Column, evaluated
+from remuda.encoding.texts import by_row
 from remuda.model.attributes import Attribute, Digits, Element, Every, Lack, Step
+from remuda.model.jsonpaths import EVERYTHING
 from remuda.model.terms import Joint
 from remuda.model.values import Kind, tidy
 
@@ -26,6 +29,7 @@ Array: TypeAlias = Any  # pyarrow has no types of its own
 _YEARS = FIRST_DAY, LAST_DAY
 _INSTANTS = FIRST_DAY * DAY, (LAST_DAY + 1) * DAY - 1
 
+_SMALL_ROW = 1000  # columns of a row, of which a path sees all that there is
 _STRANGE = object()  # a value that is there, and satisfies nothing
 
 
@@ -35,6 +39,7 @@ def encode(encoder: Encoder, table: pa.Table | pa.RecordBatch, now: int) -> Even
     columns = {name: table.column(i) for i, name in enumerate(table.schema.names)}
     rows, spaces = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
     known = _KnownColumns(columns, n)
+    _ = encoder.texts  # so that terms know theirs
     for one, may_be_computed in encoder.apart:
         whole = _computed(one, known) if may_be_computed else None
         if whole is None and isinstance(one.origin, Joint):
@@ -45,6 +50,11 @@ def encode(encoder: Encoder, table: pa.Table | pa.RecordBatch, now: int) -> Even
             spaces.append(found.items)
             continue
         assert not isinstance(one.origin, Joint)
+        everywhere = _everywhere(one, columns, n, now) if str(one.origin) == EVERYTHING else None
+        if everywhere is not None:
+            rows.append(np.repeat(np.arange(n), np.diff(everywhere.starts)))
+            spaces.append(everywhere.items)
+            continue
         values = _resolve(columns, one.origin, n)
         present = np.empty(0, np.int64)
         if values is not None and len(values) > values.null_count:
@@ -180,6 +190,28 @@ def objects(rows: Any) -> list[Any]:
     names = rows.schema.names
     values = zip(*columns, strict=True) if columns else [()] * rows.num_rows
     return [dict(zip(names, row, strict=True)) for row in values]
+
+
+def _everywhere(
+    encoder: OriginEncoder, columns: dict[str, Array], n_rows: int, now: int
+) -> Ragged | None:
+    """The spaces of all that stands in each row, column by column; None where that is not all."""
+    whole = {name: _whole(column) for name, column in columns.items()}
+    if not whole or encoder.lacks or not encoder.by_element or len(whole) > _SMALL_ROW:
+        return None
+    try:
+        if any(pa.types.is_nested(_plain(one).type) for one in whole.values()):
+            return None
+        rows, spaces = [], []
+        for column in map(_plain, whole.values()):
+            found = _of_distinct(encoder, column, now, null=encoder.spaces([None], now))
+            rows.append(np.repeat(np.arange(n_rows), np.diff(found.starts)))
+            spaces.append(found.items)
+    except MemoryError:
+        raise
+    except Exception:  # row by row, so that only what is at fault goes without
+        return None
+    return by_row(np.concatenate(rows), np.concatenate(spaces), n_rows)
 
 
 def _encoded(encoder: OriginEncoder, values: Array, now: int) -> tuple[Longs, Ragged]:
@@ -503,7 +535,7 @@ def _is_object(kind: pa.DataType) -> bool:
 
 
 def _each(encoder: OriginEncoder, values: list[Any], now: int) -> Ragged:
-    return ragged([encoder.spaces(value, now) if value is not None else () for value in values])
+    return ragged(encoder.each(values, now))
 
 
 def _rows_of(encoder: OriginEncoder, values: Array) -> list[Any]:
@@ -514,9 +546,65 @@ def _sees_empty(encoder: OriginEncoder) -> bool:
     return isinstance(encoder.origin, Attribute) and encoder.origin.empty
 
 
-def _of_distinct(encoder: OriginEncoder, values: Array, now: int) -> Ragged:
-    codes, distinct = _codes(values)
-    return take_rows(_each(encoder, [*distinct, None], now), codes)  # the last is that of null
+def _of_distinct(
+    encoder: OriginEncoder, values: Array, now: int, null: Sequence[int] = ()
+) -> Ragged:
+    """The spaces of each row, given those of null."""
+    codes, spaces = _coded_spaces(encoder, values, now, null)
+    return take_rows(spaces, codes)
+
+
+def _coded_spaces(
+    encoder: OriginEncoder, values: Array, now: int, null: Sequence[int] = ()
+) -> tuple[Longs, Ragged]:
+    """Which of the distinct values each row has, and their spaces; null is the last, and -1."""
+    if _is_text(values.type):
+        values = values.dictionary_encode()
+    elif not (pa.types.is_dictionary(values.type) and _is_text(values.type.value_type)):
+        codes, distinct = _codes(values)
+        return codes, _with_row(_each(encoder, distinct, now), null)
+    codes = values.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+    return codes, _with_row(_of_texts(encoder, values.dictionary, now), null)
+
+
+def _with_row(rows: Ragged, last: Sequence[int]) -> Ragged:
+    """The same with one more row, which is at -1."""
+    return Ragged(
+        np.append(rows.starts, rows.starts[-1] + len(last)),
+        np.append(rows.items, np.array(last, np.int32)),
+    )
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _of_texts(encoder: OriginEncoder, texts: Array, now: int) -> Ragged:
+    """The spaces of texts, none of them null; a Python step only where terms ask for more."""
+    terms = [term for term in encoder.timeless if term.of_texts]
+    if not terms or not len(texts):
+        return _each(encoder, texts.to_pylist(), now)
+    lowered = _lowered(texts) if any(term.lowers for term in terms) else texts
+    scan = terms[0].scan
+    assert scan is not None
+    found = scan.of_arrays([(term.number, lowered if term.lowers else texts) for term in terms])
+    others = encoder.others
+    if not others.timeless and not others.clocked:
+        return found
+    more = _each(others, texts.to_pylist(), now)
+    owners = [np.repeat(np.arange(len(texts)), np.diff(one.starts)) for one in (found, more)]
+    both = np.concatenate([found.items, more.items])
+    return by_row(np.concatenate(owners), both, len(texts))
+
+
+def _lowered(texts: Array) -> Array:
+    """The texts in lower case, as Python has it."""
+    lowered = pc.ascii_lower(texts)
+    other = pc.invert(pc.string_is_ascii(texts))
+    if not pc.any(other).as_py():
+        return lowered
+    whole = [text.lower() for text in texts.filter(other).to_pylist()]
+    return pc.replace_with_mask(lowered, other, pa.array(whole, texts.type))
 
 
 def _codes(values: Array) -> tuple[NDArray[Any], list[Any]]:
@@ -602,7 +690,7 @@ def _only_values(encoder: OriginEncoder) -> list[tuple[int, ValueSpaces]] | None
 
 def _value_cells(term: TermEncoder) -> list[tuple[int, ValueSpaces]] | None:
     """The value dimensions of a term that has no others; a number is in no set."""
-    if term.patterns or term.tests:
+    if term.texts.conditions or term.tests:
         return None
     cells = [(start, spaces) for start, spaces in term.cells if isinstance(spaces, ValueSpaces)]
     return cells if cells and len(cells) == len(term.cells) else None
@@ -642,6 +730,11 @@ def _of_lists(encoder: OriginEncoder, values: Array, now: int) -> Ragged:
     if pa.types.is_nested(elements.type):
         return _each(encoder, _rows_of(encoder, values), now)
     empty = _sees_empty(encoder)
+    if encoder.by_element and not (empty and (lengths == 0).any()):
+        null = encoder.spaces([None], now) if elements.null_count else ()
+        found = _of_distinct(encoder, elements, now, null)
+        rows_of = np.repeat(np.repeat(np.arange(len(lengths)), lengths), np.diff(found.starts))
+        return by_row(rows_of, found.items, len(lengths))
     codes, distinct = _codes(elements)
     bags = Ragged(starts_of(lengths), codes.astype(np.int32))
     same, firsts = _alike(bags)
@@ -674,6 +767,7 @@ def columns(encoder: Encoder, table: pa.Table | pa.RecordBatch, now: int) -> Col
     Lists, objects and what tells null from absent are left to `encode`, and so is what fails.
     """
     n = table.num_rows
+    _ = encoder.texts
     named = {name: table.column(i) for i, name in enumerate(table.schema.names)}
     found: list[Numbers | Codes] = []
     try:
@@ -692,9 +786,9 @@ def columns(encoder: Encoder, table: pa.Table | pa.RecordBatch, now: int) -> Col
             if plain is not None and _is_machine_number(values.type):
                 found.append(_numbers(plain, values))
             else:
-                codes, distinct = _codes(values)
-                codes = np.where(codes < 0, len(distinct), codes).astype(np.int32)
-                found.append(Codes(codes, _each(one, [*distinct, None], now)))
+                codes, spaces = _coded_spaces(one, values, now)
+                codes = np.where(codes < 0, len(spaces.starts) - 2, codes)
+                found.append(Codes(codes.astype(np.int32), spaces))
     except MemoryError:
         raise
     except Exception:  # `encode` looks value by value, so that only what is at fault goes without

@@ -15,32 +15,27 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from remuda.arrays import Bools, Longs, starts_of
+from remuda.arrays import Bools, Longs, frozen, starts_of
 from remuda.encoding.sets import SetIndex
-from remuda.encoding.spaces import OTHER, LackSpaces
+from remuda.encoding.spaces import OTHER, LackSpaces, OrderSpaces
 from remuda.encoding.table import EventBatch
 from remuda.encoding.term_columns import is_columnar
+from remuda.encoding.texts import TermTexts, TextCondition, Texts
 from remuda.encoding.vocabulary import YES, Cells, Dimension, Spaces, View, Vocabulary
 from remuda.model.attributes import Attribute, Lack
-from remuda.model.conditions import (
-    AnyElement,
-    Contains,
-    EveryElement,
-    Like,
-    Regex,
-    Related,
-    Suffix,
-    Version,
-)
+from remuda.model.conditions import AnyElement, EveryElement, Related, Version
 from remuda.model.expressions import Expression
-from remuda.model.patterns import PatternSet
-from remuda.model.terms import Origin, Term, known, value_in
+from remuda.model.functions import Function
+from remuda.model.terms import Origin, Term, chain_of, known, value_in
+from remuda.model.values import is_text
 
 _PLAIN: tuple[Any, ...] = ("", 0, [""])  # values that no dimension may fail for
 _REMEMBERED = 1 << 26  # bytes of values and their spaces; beyond that the memory starts anew
 _ENTRY = 200  # bytes of a value that is remembered, beside those of the value and its spaces
 _LARGE = 1 << 14  # bytes of a value that is looked at anew each time
 _LONG = 256  # elements of a list that is
+_TEXTS_OF_TEXTS = frozenset({"lower", "scalar_text"})  # functions by which a text stays one
+_NOTHING = EventBatch(frozen(np.zeros(2, np.int64)), frozen(np.zeros(0, np.int32)))
 _SCALARS = frozenset({str, int, float, bool, Decimal, datetime, date, type(None)})
 
 
@@ -75,21 +70,31 @@ class TermEncoder:
     term: Term
     entries: list[tuple[Dimension, Spaces, int]] = field(default_factory=list)
     cells: list[tuple[int, Cells]] = field(default_factory=list)
-    patterns: list[str] = field(default_factory=list)
-    pattern_spaces: list[int] = field(default_factory=list)  # the "yes" of each
+    orders: list[tuple[int, OrderSpaces]] = field(default_factory=list)  # among the cells
+    texts: TermTexts = field(default_factory=TermTexts)
     sets: SetIndex = field(default_factory=SetIndex)
     tests: list[tuple[Version, int]] = field(default_factory=list)  # each with its "yes"
     asked: list[tuple[AnyElement | EveryElement, int]] = field(default_factory=list)  # likewise
     asker: Asker = Plainly
-    _pattern_set: PatternSet | None = None
+    scan: Texts | None = None
+    number: int = 0  # of the term in the scan
+    shared: bool = False  # whether the scan is that of all terms
     _of_elements: Elements | None = None
     _every: Bools | None = None  # of what is asked of elements: whether all must satisfy it
+    _chain: tuple[Function, ...] | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._chain = chain_of(self.term) if isinstance(self.origin, Attribute) else None
 
     def enter(self, dimension: Dimension, spaces: Spaces, start: int) -> None:
         """Take up one more dimension, whose spaces begin at `start`."""
         self.entries.append((dimension, spaces, start))
         if spaces is not None:
             self.cells.append((start, spaces))
+            if isinstance(spaces, OrderSpaces):
+                self.orders.append((start, spaces))
+            else:
+                self.texts.cells.append((start, spaces))
         elif dimension.view is View.SET:
             assert isinstance(dimension.condition, Related)
             self.sets.add(dimension.condition, start + YES)
@@ -100,21 +105,61 @@ class TermEncoder:
             assert isinstance(dimension.condition, AnyElement | EveryElement)
             self.asked.append((dimension.condition, start + YES))
         else:
-            assert isinstance(dimension.condition, Regex | Like | Suffix | Contains)
-            self.patterns.append(dimension.condition.whole_pattern)
-            self.pattern_spaces.append(start + YES)
+            assert isinstance(dimension.condition, TextCondition)
+            self.texts.conditions.append((dimension.condition, start + YES))
+
+    @property
+    def of_texts(self) -> bool:
+        """Whether the scan of all terms says all of a text that there is to say."""
+        reads = self._chain is not None and {one.name for one in self._chain} <= _TEXTS_OF_TEXTS
+        return reads and self.shared and not self.orders and not self.tests
+
+    @property
+    def by_element(self) -> bool:
+        """Whether the spaces of a list are those of its elements, all together."""
+        return self._chain is not None and not self.asked and not self.sets.sizes
+
+    @property
+    def lowers(self) -> bool:
+        """Whether texts are looked at in lower case."""
+        return any(one.name == "lower" for one in self._chain or ())
+
+    def value(self, raw: Any, now: int) -> Any:
+        """The value of the term for a present raw value; None where it is missing."""
+        if self._chain is None:
+            return value_in(self.term, known(self.origin, raw), now)
+        if type(raw) is list:
+            return [self._applied(element) for element in raw]
+        return self._applied(raw)
+
+    def _applied(self, value: Any) -> Any:
+        for function in self._chain or ():
+            if value is None:
+                return None
+            value = function.apply(value)
+        return value
 
     def spaces(self, raw: Any, now: int) -> list[int]:
         """The spaces of a present raw value on these dimensions; none where the term is missing."""
-        term = self.term
-        value = raw if term is self.origin else value_in(term, known(self.origin, raw), now)
+        found, texts = self.parts(raw, now)
+        if texts:
+            if self.scan is None:
+                self.scan = Texts([self.texts])
+            found = list(set(found).union(*self.scan.spaces([(self.number, one) for one in texts])))
+        return found
+
+    def parts(self, raw: Any, now: int) -> tuple[list[int], list[str]]:
+        """Some of the spaces of a present raw value, and the texts that tell the others."""
+        value = self.value(raw, now)
+        if value is None:
+            return [], []
         if not isinstance(value, list):
-            return [] if value is None else self._of_one(value)
-        found = {space for element in value or [None] for space in self._of_one(element)}
-        found.update(self.sets.matching(value))
+            return self._of_all([value])
+        found, texts = self._of_all(value or [None])
+        found += self.sets.matching(value)
         if self.asked:
-            found.update(self._elements(value, now))
-        return list(found)
+            found += self._elements(value, now)
+        return list(set(found)), texts
 
     def _elements(self, values: list[Any], now: int) -> list[int]:
         """The "yes" of what some of the elements, or all of them, satisfy."""
@@ -161,16 +206,22 @@ class TermEncoder:
             return f"{type(error).__name__}: {error}"
         return None
 
-    def _of_one(self, value: Any) -> list[int]:
-        found = [start + spaces.of(value) for start, spaces in self.cells]
-        if self.patterns and isinstance(value, str):
-            if self._pattern_set is None:
-                self._pattern_set = PatternSet(self.patterns)
-            matching = self._pattern_set.matching(value)
-            found += [self.pattern_spaces[position] for position in matching]
-        if self.tests:
-            found += [space for condition, space in self.tests if condition.accepts(value)]
-        return found
+    def _of_all(self, values: list[Any]) -> tuple[list[int], list[str]]:
+        """Spaces of values that are no lists, some of them perhaps twice; and texts to scan."""
+        found: list[int] = []
+        texts: list[str] = []
+        for value in values:
+            if type(value) is str and is_text(value):
+                if self.texts:
+                    texts.append(value)
+                found += [start + spaces.of(value) for start, spaces in self.orders]
+            else:
+                found += [start + spaces.of(value) for start, spaces in self.cells]
+                if isinstance(value, str):  # of another type, or no text
+                    found += [space for one, space in self.texts.conditions if one.accepts(value)]
+            if self.tests:
+                found += [space for condition, space in self.tests if condition.accepts(value)]
+        return found, texts
 
 
 @dataclass(slots=True)
@@ -204,19 +255,82 @@ class OriginEncoder:
     clocked: list[TermEncoder] = field(default_factory=list)
     lacks: list[tuple[int, LackSpaces]] = field(default_factory=list)  # with their first spaces
     _seen: dict[Any, list[int]] = field(default_factory=dict)
+    _others: OriginEncoder | None = None
 
     def __post_init__(self) -> None:
         self.memory.seen.append(self._seen)
 
+    @property
+    def by_element(self) -> bool:
+        """Whether the spaces of a list are those of its elements, all together."""
+        return not self.clocked and all(term.by_element for term in self.timeless)
+
+    @property
+    def others(self) -> OriginEncoder:
+        """The same without the terms of which the scan says all about texts."""
+        if self._others is None:
+            terms = [term for term in self.timeless if not term.of_texts]
+            self._others = OriginEncoder(
+                self.origin, self.memory, self.aside, terms, self.clocked, self.lacks
+            )
+        return self._others
+
+    def remembered(self, raw: Any) -> tuple[Any, list[int] | None]:
+        """What a value is remembered by, and its spaces if it was seen before; None for never."""
+        kind = type(raw)
+        if kind is str or kind is int:
+            return raw, self._seen.get(raw)
+        key = _key(raw) if kind is not tuple else tuple(map(_key, raw))  # of several attributes
+        if key is None or (kind is tuple and None in key):
+            return None, None
+        try:
+            return key, self._seen.get(key)
+        except TypeError:  # a signalling NaN
+            return None, None
+
+    def remember(self, key: Any, raw: Any, spaces: list[int]) -> None:
+        """Keep the spaces of a value."""
+        if key is not None:
+            self.memory.keep(self._seen, key, raw, spaces)
+
     def spaces(self, raw: Any, now: int) -> list[int]:
         """The spaces of a present raw value."""
         try:
-            found = self._timeless(raw, now)
+            key, found = self.remembered(raw)
+            if found is None:
+                found = _along(self.timeless, raw, now)
+                self.remember(key, raw, found)
             return sorted(found + _along(self.clocked, raw, now)) if self.clocked else found
         except MemoryError:
             raise
         except Exception:
             return self._carefully(raw, now)
+
+    def parts(self, raw: Any, now: int) -> tuple[list[int], list[tuple[int, str]] | None]:
+        """Some of the spaces of a present raw value, and what the scan of all terms has to do.
+
+        All of the spaces, and None, where it has nothing to do with them.
+        """
+        if self.clocked or not self.timeless or not all(term.shared for term in self.timeless):
+            return self.spaces(raw, now), None
+        found: list[int] = []
+        jobs: list[tuple[int, str]] = []
+        try:
+            for term in self.timeless:
+                spaces, texts = term.parts(raw, now)
+                found += spaces
+                jobs += [(term.number, text) for text in texts]
+        except MemoryError:
+            raise
+        except Exception:
+            return self._carefully(raw, now), None
+        return found, jobs
+
+    def each(self, raws: Iterable[Any], now: int) -> list[list[int]]:
+        """The spaces of each raw value, none of a missing one; all texts are scanned at once."""
+        whole = list(raws)
+        found = iter(spaces_of([(self, raw) for raw in whole if raw is not None], now))
+        return [[] if raw is None else next(found) for raw in whole]
 
     def lacking(self, lack: Lack | None) -> list[int]:
         """The spaces of a missing value."""
@@ -233,30 +347,9 @@ class OriginEncoder:
                 spaces, remaining = term.carefully(raw, now, self.aside)
                 found += spaces
                 kept.append(remaining)
+        self._others = None
         self.timeless, self.clocked = made
         return sorted(found)
-
-    def _timeless(self, raw: Any, now: int) -> list[int]:
-        key: Any
-        kind = type(raw)
-        if kind is str or kind is int:
-            key = raw
-        elif kind is tuple:  # of several attributes
-            key = tuple(map(_key, raw))
-            if None in key:
-                return _along(self.timeless, raw, now)
-        else:
-            key = _key(raw)
-            if key is None:
-                return _along(self.timeless, raw, now)
-        try:
-            found = self._seen.get(key)
-        except TypeError:  # a signalling NaN
-            return _along(self.timeless, raw, now)
-        if found is None:
-            found = _along(self.timeless, raw, now)
-            self.memory.keep(self._seen, key, raw, found)
-        return found
 
 
 def _along(terms: Iterable[TermEncoder], raw: Any, now: int) -> list[int]:
@@ -321,6 +414,7 @@ class Encoder:
             encoder.lacks += lacks
         self.origins = list(by_origin.values())
         self._memory = memory
+        self._texts: Texts | None = None
         self._apart: list[tuple[OriginEncoder, bool]] | None = None
         self._by_name: dict[str, list[OriginEncoder]] = {}  # of a field that it cannot do without
         self._others: list[OriginEncoder] = []
@@ -330,6 +424,17 @@ class Encoder:
                 self._others.append(encoder)
             else:
                 self._by_name.setdefault(name, []).append(encoder)
+
+    @property
+    def texts(self) -> Texts:
+        """The scan of all texts."""
+        if self._texts is None:  # two threads may both make it: they are the same
+            terms = [term for one in self.origins for term in (*one.timeless, *one.clocked)]
+            texts = Texts([term.texts for term in terms])
+            for number, term in enumerate(terms):
+                term.scan, term.number, term.shared = texts, number, True
+            self._texts = texts
+        return self._texts
 
     @property
     def apart(self) -> list[tuple[OriginEncoder, bool]]:
@@ -359,12 +464,18 @@ class Encoder:
     def encode(self, events: Iterable[Any], now: int) -> EventBatch:
         """A batch of events that are Python objects."""
         rows = [self.spaces(event, now) for event in events]
+        if len(rows) == 1:
+            if not rows[0]:
+                return _NOTHING
+            return EventBatch(np.array([0, len(rows[0])]), np.array(rows[0], np.int32))
         items = [space for row in rows for space in row]
         return EventBatch(starts_of([len(row) for row in rows]), np.array(items, np.int32))
 
     def spaces(self, event: Any, now: int) -> list[int]:
         """The present spaces of one event, ascending."""
+        _ = self.texts
         found: list[int] = []
+        present: list[tuple[OriginEncoder, Any]] = []
         if isinstance(event, dict):  # its fields are few, the attributes may be many
             named = [one for name in event if name in self._by_name for one in self._by_name[name]]
         else:
@@ -380,6 +491,41 @@ class Encoder:
             except Exception:  # an event of a strange type, which has no such value
                 raw = None
             if raw is not None:
-                found += encoder.spaces(raw, now)
+                present.append((encoder, raw))
+        for spaces in spaces_of(present, now):
+            found += spaces
         found.sort()
         return found
+
+
+def spaces_of(items: Sequence[tuple[OriginEncoder, Any]], now: int) -> list[list[int]]:
+    """The spaces of each present raw value of an origin; all texts are scanned at once."""
+    found: list[list[int]] = []
+    fresh: list[tuple[int, Any]] = []  # which, and what it is to be remembered by
+    jobs: list[tuple[int, str]] = []
+    job_of: list[int] = []
+    scan: Texts | None = None
+    for at, (encoder, raw) in enumerate(items):
+        key, spaces = encoder.remembered(raw)
+        if spaces is None or encoder.clocked:
+            spaces, own = encoder.parts(raw, now)
+            if own is not None:
+                fresh.append((at, key))
+                scan = encoder.timeless[0].scan
+                jobs += own
+                job_of += [at] * len(own)
+        found.append(spaces)
+    try:
+        rows = [] if scan is None or not jobs else scan.spaces(jobs)
+    except MemoryError:
+        raise
+    except Exception:  # value by value, so that only what is at fault goes without
+        for at, _ in fresh:
+            found[at] = items[at][0].spaces(items[at][1], now)
+        return found
+    for at, row in zip(job_of, rows, strict=True):
+        found[at] += row
+    for at, key in fresh:
+        found[at] = sorted(set(found[at]))
+        items[at][0].remember(key, items[at][1], found[at])
+    return found

@@ -23,7 +23,7 @@ from remuda.encoding.events import AT_ONCE, Portion, Source
 from remuda.encoding.regions import Region
 from remuda.encoding.table import EventBatch
 from remuda.encoding.vocabulary import Dimension, View
-from remuda.errors import CriterionNotFound, DuplicateCriterion, StorageError
+from remuda.errors import CriterionNotFound, DuplicateCriterion, InvalidCriterion, StorageError
 from remuda.index import region_answers, storage
 from remuda.index.answers import Answer
 from remuda.index.choosing import NO_FLOATS, Bars, bars_of, best, raised
@@ -40,7 +40,7 @@ from remuda.index.segment import Segment
 from remuda.index.state import Ids, Late, Names, Part, Plain, State, Tail
 from remuda.index.stores import Store, store_of
 from remuda.index.trees import named_trees, read_trees, written_trees
-from remuda.index.trial import Tried, refuse_trees, try_out
+from remuda.index.trial import Tried, blamed, refuse_trees, try_out
 from remuda.index.weighing import Weighing
 from remuda.language.criterion import Criterion
 from remuda.language.json_form import read_event
@@ -217,7 +217,7 @@ class Index:
         found: list[tuple[int, str]] = []
         if tail.made is None:
             try:
-                found = tail.satisfied(event, question)
+                found = tail.satisfied(event, question) if tail.late else []
             except MemoryError:
                 raise
             except Exception:
@@ -226,8 +226,9 @@ class Index:
             parts = (*parts, tail.made)
         for part in parts:
             rows = part.match(part.segment.encoder.encode((event,), question.now), question).rows
-            orders = part.roster.orders[rows].tolist()
-            found += zip(orders, part.roster.names(rows), strict=True)
+            if len(rows):
+                orders = part.roster.orders[rows].tolist()
+                found += zip(orders, part.roster.names(rows), strict=True)
         return [name for _, name in sorted(found)]
 
     def match_json(self, event: str | bytes, *, tags: Tags = None, now: Now = None) -> list[str]:
@@ -602,12 +603,15 @@ class Index:
     def _part(self, criteria: Sequence[Criterion], orders: Longs, sample: Any = None) -> Part:
         expressions = [criterion.expression for criterion in criteria]
         roster = Roster.of(criteria, orders)
-        segment = Segment.build(
-            expressions, matcher=self.matcher, scalars=self.scalars, sample=_sampled(sample),
-            ranks=lambda: roster.ranks,
-        )  # fmt: skip
+        try:
+            segment = Segment.build(
+                expressions, matcher=self.matcher, scalars=self.scalars, sample=_sampled(sample),
+                ranks=lambda: roster.ranks,
+            )  # fmt: skip
+        except InvalidCriterion as error:
+            raise blamed(error, criteria) from None
         if not self.hierarchies:
-            refuse_trees(segment.words.vocabulary)
+            refuse_trees(segment.words.vocabulary, criteria)
         return Part(segment, roster)
 
     def _parts(self, state: State) -> tuple[Part, ...]:

@@ -72,10 +72,20 @@ class Owners(NamedTuple):
         return reach
 
 
+class Checking(NamedTuple):
+    """Room to check criteria in, clean but for the stack."""
+
+    first: Longs
+    last: Longs
+    stack: Ints
+
+
 class Owning:
     """The owners of a plan's clauses and rows, made when they are first asked for."""
 
     def __init__(self) -> None:
+        self.of_nothing: Hits | None = None  # what an event satisfies that has no spaces
+        self.checking: deque[Checking] = deque(maxlen=_ROOMS)  # as many calls at once find one
         self._made: tuple[Owners, Owners, bool] | None = None
         self._absolute: Floats | None = None
         self._longest: int | None = None
@@ -106,6 +116,15 @@ class Owning:
         if self._longest is None:
             self._longest = int(np.diff(plan.programs.starts).max(initial=0))
         return room_for(choice, n_attributes, self._longest)
+
+    def lend_to_check(self, plan: Plan) -> Checking:
+        """Room to check criteria in, for one call at a time; it is put back clean."""
+        with suppress(IndexError):
+            return self.checking.pop()
+        longest = int(np.diff(plan.programs.starts).max(initial=0))
+        n_dims = plan.conjunctions.n_dims
+        empty = np.zeros(n_dims, np.int64), np.zeros(n_dims, np.int64)
+        return Checking(*empty, np.empty(2 * longest + 2, np.int32))
 
     def give_back(self, room: Room) -> None:
         """Take back what was lent, if the call that had it did not fail."""

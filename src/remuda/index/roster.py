@@ -25,6 +25,7 @@ from remuda.model.hierarchies import Hierarchies
 
 T = TypeVar("T")
 
+_FEW = 100  # ids
 _BATCH = 256  # criteria that are compressed together, or fewer
 _BATCH_BYTES = 1 << 22  # of their documents: payloads may be long, and one is read with its batch
 _REMEMBERED = 256  # sets of tags whose places are kept
@@ -51,6 +52,23 @@ class Column(Sequence[T]):
 
 class StoredIds(Column[str]):
     """The ids of a segment."""
+
+    def __init__(self, array: Any) -> None:
+        super().__init__(array)
+        large = pa.types.is_large_string(array.type)
+        _, ends, data = array.buffers()
+        whole = np.frombuffer(ends or b"\0" * 8, np.int64 if large else np.int32)
+        self._ends = whole[array.offset :]
+        self._data = memoryview(data or b"")
+
+    def at(self, places: Ints) -> list[str]:
+        """The ids at the places; few of them are faster read here than taken by Arrow."""
+        if len(places) > _FEW:
+            found: list[str] = self.array.take(pa.array(places)).to_pylist()
+            return found
+        starts, ends = self._ends[places].tolist(), self._ends[places + 1].tolist()
+        data = self._data
+        return [str(data[i:j], "utf-8") for i, j in zip(starts, ends, strict=True)]
 
 
 class StoredCriteria(Sequence[Criterion]):
@@ -240,8 +258,7 @@ class Roster:
     def names(self, places: Ints) -> list[str]:
         """The ids at the places."""
         if isinstance(self.ids, StoredIds):
-            found: list[str] = self.ids.array.take(pa.array(places)).to_pylist()
-            return found
+            return self.ids.at(places)
         return [self.ids[place] for place in places.tolist()]
 
     def documents(self) -> Any:

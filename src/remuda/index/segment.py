@@ -26,7 +26,7 @@ from remuda.index.choosing import (
     groups_of,
     raised,
 )
-from remuda.index.hits import none, only, side_by_side
+from remuda.index.hits import none, side_by_side
 from remuda.index.owners import Owners, Owning
 from remuda.index.ranking import cnf_item_bounds, item_bounds, merits
 from remuda.index.regions import Widened, Widening
@@ -48,7 +48,7 @@ from remuda.matchers.contract import (
 )
 from remuda.matchers.kernels.best import Asked, Choice, Owned, choose
 from remuda.matchers.kernels.programs import lacking, score, truth
-from remuda.matchers.kernels.truth import lay_out, no_event, take_away
+from remuda.matchers.kernels.truth import Event, lay_out, no_event, take_away
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import Expression
 
@@ -199,6 +199,13 @@ class Segment:
 
     def match(self, events: EventBatch) -> Hits:
         """The criteria that each event satisfies, each once, in any order."""
+        if len(events.starts) == 2 and not len(events.spaces):  # an event with nothing that counts
+            if self._owning.of_nothing is None:
+                self._owning.of_nothing = self._matched(events)
+            return self._owning.of_nothing
+        return self._matched(events)
+
+    def _matched(self, events: EventBatch) -> Hits:
         owners, cnf_owners, _ = self._owning.of(self.plan)
         hits = self._owned(self.matcher.match(events), owners, events)
         if self.plan.cnf.n_rows == 0:
@@ -361,16 +368,14 @@ class Segment:
         found = owners.hit(hits)
         if not self._owning.of(self.plan)[2]:
             return found
-        doubtful = self.plan.checked[found.rows]
-        if not doubtful.any():
-            return found
-        kept = ~doubtful
-        doubted = only(found, doubtful)
-        kept[doubtful] = _held(
-            doubted.starts, doubted.rows, events.starts, events.spaces, self.dim_of_space,
-            self.plan.conjunctions.n_dims, self.plan.programs, self.plan.conjunctions.predicates,
+        room = self._owning.lend_to_check(self.plan)
+        starts, rows = _checked(
+            found.starts, found.rows, self.plan.checked, events.starts, events.spaces,
+            self.dim_of_space, room.first, room.last, room.stack, self.plan.programs,
+            self.plan.conjunctions.predicates,
         )  # fmt: skip
-        return only(found, kept)
+        self._owning.checking.append(room)
+        return Hits(starts, rows, found.candidates)
 
 
 def _built(
@@ -422,29 +427,42 @@ def _scores(
 
 
 @kernel
-def _held(
+def _checked(
     found_starts: Longs,
     found: Ints,
+    checked: Bools,
     event_starts: Longs,
     spaces: Ints,
     dim_of_space: Ints,
-    n_dims: int,
+    first: Longs,
+    last: Longs,
+    stack: Ints,
     programs: Programs,
     predicates: Predicates,
-) -> Bools:
-    """Whether the program of each row that was found holds for its event."""
-    held = np.empty(len(found), np.bool_)
-    laid_out = no_event(spaces, n_dims)
-    stack = np.empty(2 * _longest(found, programs.starts) + 2, np.int32)
+) -> tuple[Longs, Ints]:
+    """What was found, less the rows that are to be checked and whose programs do not hold.
+
+    `first` and `last` are 0 for all dimensions before and after: an event pays for its own alone.
+    """
+    starts, rows = np.zeros(len(found_starts), np.int64), np.empty(len(found), np.int32)
+    laid_out, n = Event(spaces, first, last), 0
     for event in range(len(found_starts) - 1):
-        if found_starts[event] == found_starts[event + 1]:
-            continue
         begin, end = event_starts[event], event_starts[event + 1]
-        lay_out(laid_out, begin, end, dim_of_space)
+        doubtful = False
         for i in range(found_starts[event], found_starts[event + 1]):
-            held[i] = truth(found[i], programs, stack, predicates, laid_out)
-        take_away(laid_out, begin, end, dim_of_space)
-    return held
+            row = found[i]
+            if checked[row]:
+                if not doubtful:
+                    lay_out(laid_out, begin, end, dim_of_space)
+                    doubtful = True
+                if not truth(row, programs, stack, predicates, laid_out):
+                    continue
+            rows[n] = row
+            n += 1
+        if doubtful:
+            take_away(laid_out, begin, end, dim_of_space)
+        starts[event + 1] = n
+    return starts, rows[:n].copy()
 
 
 @kernel

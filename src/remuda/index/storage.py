@@ -336,7 +336,7 @@ def part_of(
             scalars=frozenset(map(Attribute.parse, scalars)),
         )  # fmt: skip
     if not hierarchies:
-        refuse_trees(segment.words.vocabulary)
+        refuse_trees(segment.words.vocabulary, map(read, kept))
     packed = packed_documents(pa.array(kept, pa.large_binary()))
     stored = StoredCriteria(memoryview(packed), len(kept), hierarchies=hierarchies)
     return Part(segment, replace(rosters[0], criteria=stored))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from remuda.encoding.encoder import Encoder, alike
@@ -14,10 +14,10 @@ from remuda.language import json_form
 from remuda.language.criterion import Criterion
 from remuda.model.attributes import Attribute
 from remuda.model.conditions import TWO_VALUED, In, QuotedRange, Range
-from remuda.model.expressions import Expression, Predicate
+from remuda.model.expressions import Expression, Predicate, fold
 from remuda.model.hierarchies import Hierarchies
 from remuda.model.quoted import Quoted
-from remuda.model.terms import asks_tree, facts_of
+from remuda.model.terms import Term, asks_tree, facts_of
 
 _VALUES: tuple[Any, ...] = ("", 0, 0.5, True, [""], {})
 
@@ -56,7 +56,7 @@ def try_out(criteria: Iterable[Criterion], hierarchies: Hierarchies | None = Non
 def _try(criteria: Collection[Criterion], hierarchies: Hierarchies | None) -> None:
     _, vocabulary = plan(one.expression for one in criteria)
     if not hierarchies:
-        refuse_trees(vocabulary)
+        refuse_trees(vocabulary, criteria)
     encoder = Encoder(vocabulary)
     for looked_up in encoder.origins:
         for value in _VALUES:
@@ -68,11 +68,28 @@ def _try(criteria: Collection[Criterion], hierarchies: Hierarchies | None) -> No
         one.document()
 
 
-def refuse_trees(vocabulary: Vocabulary) -> None:
+def refuse_trees(vocabulary: Vocabulary, criteria: Iterable[Criterion]) -> None:
     """InvalidCriterion where a tree is asked, for an index that has none."""
-    for dimension in vocabulary.dimensions:
-        if facts_of(dimension.term).asks_tree or asks_tree(dimension.condition):
-            raise InvalidCriterion("it names a tree, and the index has none: give hierarchies=…")
+    if not any(_asks_tree(one.term, one.condition) for one in vocabulary.dimensions):
+        return
+    for criterion in criteria:
+        if fold(criterion.expression, _names_tree):
+            reason = "it names a tree, and the index has none: give hierarchies=…"
+            raise InvalidCriterion(reason, "expression", criterion.id)
+
+
+def blamed(error: InvalidCriterion, criteria: Iterable[Criterion]) -> InvalidCriterion:
+    """The error of a plan, with the criterion that names a tree which is not there."""
+    ids = (one.id for one in criteria if fold(one.expression, _names_tree))
+    return error.inside("expression", next(ids, None))
+
+
+def _names_tree(node: Expression, parts: Sequence[bool]) -> bool:
+    return _asks_tree(node.term, node.condition) if isinstance(node, Predicate) else any(parts)
+
+
+def _asks_tree(term: Term, condition: Any) -> bool:
+    return facts_of(term).asks_tree or asks_tree(condition)
 
 
 def _is_ordinary(expression: Expression) -> bool:

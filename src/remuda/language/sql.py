@@ -341,26 +341,29 @@ _NOT_SPARKS = buckets.FUNCTIONS.keys() | foreign.FUNCTIONS.keys()
 
 
 def _call(called: str, arguments: Sequence[Term]) -> str:
+    """The call as Spark makes it without failing: what it cannot compute is NULL there, too."""
     if called in _NOT_SPARKS:
         raise _Unsaid(f"Spark has no function {called}")
-    """The call as Spark makes it without failing: what it cannot compute is NULL there, too."""
     if called in _UNSAID:
         raise _Unsaid(f"Spark fails where {called}() has no result, or has no such function")
     if called == "add_interval":
         return _shifted(*arguments)
     texts = list(map(_term, arguments))
-    if called == "as_moment":
-        return texts[0]
-    if called == "div":
-        return f"({texts[0]} div nullif({texts[1]}, 0))"
-    if called == "negative":
-        return f"try_subtract(0, {texts[0]})"
-    if called == "second_with_fraction":
-        return f"extract(SECOND FROM {texts[0]})"
+    worded = _WORDED.get((called, len(texts)))
+    if worded is not None:
+        return worded.format(*texts)
+    if called in _BY_UNIT:
+        return f"{called}({_unit(arguments[0])}, {', '.join(texts[1:])})"
     if called in _CASTS:
         size = f"({', '.join(texts[1:])})" if texts[1:] else ""
         return f"try_cast({texts[0]} AS {called.upper()}{size})"
     return f"{_TRIED.get(called, called)}({', '.join(texts)})"
+
+
+def _unit(term: Term) -> str:
+    if not isinstance(term, WrittenLiteral):
+        raise _Unsaid("Spark's units of time are written, not computed")
+    return str(term.value).upper()
 
 
 def _shifted(moment: Term, *spans: Term) -> str:
@@ -388,7 +391,25 @@ _TRIED = {
     "element_at": "try_element_at",
     "to_date": "try_to_date",
     "to_timestamp": "try_to_timestamp",
+    "make_timestamp": "try_make_timestamp",
+    "parse_url": "try_parse_url",
 }
+_WORDED = {  # what Spark writes in another way than as a call, by the number of arguments
+    ("as_moment", 1): "{}",
+    ("bitwise_and", 2): "({} & {})",
+    ("bitwise_not", 1): "(~{})",
+    ("bitwise_or", 2): "({} | {})",
+    ("bitwise_xor", 2): "({} ^ {})",
+    ("div", 2): "({} div nullif({}, 0))",
+    ("elapsed", 2): "(unix_micros(timestamp({})) - unix_micros(timestamp({})))",
+    ("like", 2): "({} LIKE {})",
+    ("like", 3): "({} LIKE {} ESCAPE {})",
+    ("negative", 1): "try_subtract(0, {})",
+    ("pmod", 2): "pmod({}, nullif({}, 0))",
+    ("second_with_fraction", 1): "extract(SECOND FROM {})",
+    **{(name, 2): f"{name}({{1}}, {{0}})" for name in ("trim", "ltrim", "rtrim")},
+}
+_BY_UNIT = frozenset({"timestampadd", "timestampdiff"})
 _UNSAID = frozenset({"compare", "ordering", "make_date"})
 
 # Mustang's operations

@@ -74,6 +74,8 @@ def lightened(term: Term, condition: Condition, polarity: Polarity) -> Term:
 _GIVE_MOMENTS = frozenset({
     "as_moment", "date", "timestamp", "to_date", "to_timestamp", "date_add", "date_sub", "now",
     "date_trunc", "trunc", "current_date", "add_months", "add_interval", "last_day", "make_date",
+    "make_timestamp", "timestampadd", "next_day", "from_utc_timestamp", "to_utc_timestamp",
+    "date_from_unix_date",
 })  # fmt: skip
 
 
@@ -94,6 +96,8 @@ class TermReader:
     def term(self, node: exp.Expr) -> Term:
         """The term that the node spells, folded where it is a constant."""
         node = bare(node)
+        if type(node) is exp.Bracket and not _is_path(node):
+            return _folded(self._element(node))
         if type(node) in _PATHS:
             return attribute_of_path(_steps(node))
         if is_literal(node):
@@ -116,6 +120,8 @@ class TermReader:
             return self._cast(node)
         if kind is exp.Case:
             return self._case(node)
+        if kind is exp.BitwiseNot:
+            return self._call("bitwise_not", node, [node.this])
         if self._is_condition(node):
             yes, no = self._condition(node, False), self._condition(node, True)
             return Case(((yes, Literal(True)), (no, Literal(False))))
@@ -125,8 +131,22 @@ class TermReader:
         terms = tuple(map(self.term, parts))
         return made(node, Call, name, terms)
 
+    def _element(self, node: exp.Expr) -> Term:
+        """What is at a place of a list, or under a name of a map, that are computed."""
+        if len(node.expressions) != 1:
+            raise Refused("one index or one name goes into the brackets", node)
+        if is_literal(node.this):
+            raise Refused("a literal has no parts", node.this)
+        (at,) = node.expressions
+        is_name = is_literal(at) and isinstance(literal(at), str)
+        return self._call("element_at" if is_name else "get", node, [node.this, at])
+
     def _operator(self, node: exp.Expr) -> Term:
         left, right = node.this, node.expression
+        if type(node) in _BITWISE:
+            for side in (left, right):
+                if type(side) in _BITWISE and type(side) is not type(node):
+                    raise Refused("parentheses say which of &, ^ and | comes first", side)
         sign = 1 if type(node) is exp.Add else -1 if type(node) is exp.Sub else None
         if function(bare(left)) == "interval" and sign == 1:
             left, right = right, left
@@ -187,7 +207,81 @@ class TermReader:
         return self.term(*arguments(node, 1))
 
     def _interval(self, node: exp.Expr) -> Term:
-        raise Refused("an INTERVAL is added to a moment; date_diff() counts days", node)
+        raise Refused(
+            "an INTERVAL is added to a moment, or compared with a difference of two", node
+        )
+
+    def _position(self, node: exp.Expr) -> Term:
+        """`position(part IN text)`, or as a call like any other."""
+        first = node.expressions[0] if node.expressions else node
+        if type(first) is exp.In:
+            field = first.args.get("field")
+            within = first.expressions if field is None else [field]
+            return self._call("position", node, [first.this, *within])
+        return self._call("position", node, node.expressions)
+
+    def _by_unit(self, node: exp.Expr) -> Term:
+        """Spark's functions of moments that may have a unit first: `datediff(HOUR, a, b)`."""
+        if len(node.expressions) != 3:
+            return self._call(function(node), node, node.expressions)
+        unit, *others = node.expressions
+        name = text(unit) if is_literal(unit) else str(unit.name)
+        terms = (Literal(name.upper()), *map(self.term, others))
+        return made(node, Call, _BY_UNIT[function(node)], terms)
+
+    def _trimmed(self, node: exp.Expr) -> Term:
+        """What is cut off stands first in Spark's words, and last with us."""
+        return self._call(function(node), node, arguments(node, 1, 2)[::-1])
+
+    def _or_zero(self, node: exp.Expr) -> Term:
+        (inner,) = arguments(node, 1)
+        called = "coalesce" if function(node) == "zeroifnull" else "nullif"
+        return made(node, Call, called, (self.term(inner), Literal(0)))
+
+    # Spans of time, in microseconds
+
+    def is_span(self, node: exp.Expr) -> bool:
+        """Whether the node is a span of time by its words alone."""
+        node = bare(node)
+        kind, name = type(node), function(node)
+        if kind is exp.Neg or kind is exp.Div:
+            return self.is_span(node.this)
+        if kind is exp.Mul or kind is exp.Add or kind is exp.Sub:
+            sides = [self.is_span(node.this), self.is_span(node.expression)]
+            return any(sides) if kind is exp.Mul else all(sides)
+        if name in _OF_SPANS:
+            return any(map(self.is_span, node.expressions))
+        return name == "interval"
+
+    def span(self, node: exp.Expr) -> Term:
+        """The span that the node spells: an INTERVAL, or the difference of two moments."""
+        node = bare(node)
+        kind, name = type(node), function(node)
+        if name == "interval":
+            months, days, micros = map(integer, node.expressions)
+            if months:
+                raise Refused("months differ in length: spans of days or less are compared", node)
+            return Literal(days * _DAY + micros)
+        if kind is exp.Null:
+            return Literal(None)
+        if kind is exp.Neg:
+            return _folded(Call("negative", (self.span(node.this),)))
+        if kind is exp.Mul or kind is exp.Div:
+            left, right = node.this, node.expression
+            if kind is exp.Mul and not self._may_be_span(left):
+                left, right = right, left
+            return _folded(Call(_OPERATORS[kind], (self.span(left), self.term(right))))
+        if kind is exp.Add or kind is exp.Sub:
+            sides = [bare(node.this), bare(node.expression)]
+            if kind is exp.Add or any(map(self.is_span, sides)) or all(map(_subtracts, sides)):
+                return _folded(Call(_OPERATORS[kind], tuple(map(self.span, sides))))
+            return made(node, Call, "elapsed", tuple(map(self.term, sides)))
+        if name in _OF_SPANS:
+            return made(node, Call, name, tuple(map(self.span, node.expressions)))
+        raise Refused("an INTERVAL is compared with a difference of moments, such as a - b", node)
+
+    def _may_be_span(self, node: exp.Expr) -> bool:
+        return self.is_span(node) or _subtracts(bare(node))
 
     # Mustang's operations
 
@@ -224,6 +318,23 @@ class TermReader:
     def _characters(self, node: exp.Expr) -> Term:
         whole, begin, *end = arguments(node, 2, 3)
         return self._applied(whole, Substring(integer(begin), *map(integer, end)))
+
+
+def _subtracts(node: exp.Expr) -> bool:
+    return type(node) is exp.Sub
+
+
+def _is_path(node: exp.Expr) -> bool:
+    """Whether it leads from a name by names and places that are written there."""
+    while type(node) is exp.Bracket or type(node) is exp.Dot:
+        if type(node) is exp.Bracket and not all(map(_is_step, node.expressions)):
+            return False
+        node = bare(node.this)
+    return type(node) is exp.Column or type(node) is exp.Identifier
+
+
+def _is_step(node: exp.Expr) -> bool:
+    return type(node) is exp.Star or is_literal(node)
 
 
 def _folded(term: Term) -> Term:
@@ -283,6 +394,7 @@ def _simple(operation: Operation) -> Callable[[TermReader, exp.Expr], Term]:
     return read
 
 
+TRIMS = ("trim", "ltrim", "rtrim")
 _PATHS = frozenset({exp.Column, exp.Dot, exp.Bracket, exp.Identifier})
 _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Add: "add",
@@ -292,6 +404,16 @@ _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Mod: "mod",
     exp.IntDiv: "div",
     exp.DPipe: "concat",
+    exp.BitwiseAnd: "bitwise_and",
+    exp.BitwiseOr: "bitwise_or",
+    exp.BitwiseXor: "bitwise_xor",
+}
+_BITWISE = frozenset({exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor})
+_OF_SPANS = frozenset({"abs", "negative", "coalesce", "nvl", "ifnull", "greatest", "least"})
+_DAY = 86_400_000_000  # microseconds
+_BY_UNIT = {  # the function that is meant where a unit comes first
+    **dict.fromkeys(("date_diff", "datediff", "timestampdiff"), "timestampdiff"),
+    **dict.fromkeys(("date_add", "dateadd", "timestampadd"), "timestampadd"),
 }
 _CASTS: dict[object, str] = {
     exp.DType.TEXT: "string",
@@ -335,6 +457,11 @@ _SPECIAL: dict[str, Callable[[TermReader, exp.Expr], Term]] = {
     "interval": TermReader._interval,
     "path": TermReader._path,
     "plain": TermReader._itself,
+    "position": TermReader._position,
+    "zeroifnull": TermReader._or_zero,
+    **dict.fromkeys(TRIMS, TermReader._trimmed),
+    "nullifzero": TermReader._or_zero,
+    **dict.fromkeys(_BY_UNIT, TermReader._by_unit),
 }
 TERM_FUNCTIONS = frozenset({*_MUSTANG, *_SPECIAL, *FUNCTIONS})
 OPERATION_NAMES = {operator: name for name, operator in _ARITHMETIC.items()}

@@ -17,7 +17,7 @@ from sqlglot.errors import ParseError as SqlglotError
 from sqlglot.tokenizer_core import Token
 
 from remuda.errors import InvalidCriterion, ParseError
-from remuda.language.literals import LITERAL_FUNCTIONS, literal, text
+from remuda.language.literals import LITERAL_FUNCTIONS, is_literal, literal, text
 from remuda.language.nodes import Refused, arguments, bare, column, flag, function, made
 from remuda.language.sql import to_sql
 from remuda.language.terms import TERM_FUNCTIONS, TermReader, as_moment, has_moment, lightened
@@ -50,7 +50,7 @@ from remuda.model.conditions import (
     satisfies,
 )
 from remuda.model.expressions import And, Expression, Or, Polarity, Predicate
-from remuda.model.functions import ABOVE, BELOW, EQUAL
+from remuda.model.functions import ABOVE, BELOW, EQUAL, FUNCTIONS
 from remuda.model.quoted import Moment, Quoted, quoted
 from remuda.model.stacks import on_any_stack
 from remuda.model.terms import Call, Literal, Term
@@ -204,7 +204,16 @@ class _Side(NamedTuple):
 
 
 def _side(node: exp.Expr) -> _Side:
+    if function(bare(node)) == "array":
+        raise Refused("lists are compared by equalset(), subset(), superset(), overlaps()", node)
     return _Side(_term(node), function(bare(node)) == "plain", node)
+
+
+def _sides(*nodes: exp.Expr) -> list[_Side]:
+    """What is compared; beside an INTERVAL all are spans of time."""
+    if any(map(_TERMS.is_span, nodes)):
+        return [_Side(_TERMS.span(node), True, node) for node in nodes]
+    return list(map(_side, nodes))
 
 
 def _comparison(node: exp.Expr, deny: bool) -> Expression:
@@ -215,7 +224,24 @@ def _comparison(node: exp.Expr, deny: bool) -> Expression:
         return _strong(*_version(left, right, kind), deny)
     if function(bare(left)) == "semver":
         return _strong(*_semver(left, right, kind), deny != (kind in _DENIALS))
-    return _compared(_side(left), _side(right), kind, deny)
+    if _is_tuple(left) or _is_tuple(right):
+        return _of_tuples(left, right, kind, deny)
+    return _compared(*_sides(left, right), kind, deny)
+
+
+def _is_tuple(node: exp.Expr) -> bool:
+    return type(bare(node)) is exp.Tuple or function(bare(node)) == "struct"
+
+
+def _of_tuples(left: exp.Expr, right: exp.Expr, kind: type[exp.Expr], deny: bool) -> Expression:
+    """Tuples are equal where all their parts are; to Spark a null in them equals a null."""
+    pair = [bare(node).expressions if _is_tuple(node) else [] for node in (left, right)]
+    if kind not in _EQUALITY or len(pair[0]) != len(pair[1]):
+        raise Refused("tuples are compared with =, <> and IN, and with tuples as long", left)
+    equal = And(
+        *(_compared(*_sides(*two), exp.NullSafeEQ, False) for two in zip(*pair, strict=True))
+    )
+    return ~equal if deny != (kind in _DENIALS) else equal
 
 
 def _compared(left: _Side, right: _Side, kind: type[exp.Expr], deny: bool) -> Expression:
@@ -318,7 +344,7 @@ def _between(node: exp.Expr, deny: bool) -> Expression:
             _strong(*_semver(node.this, high, exp.LTE), deny),
         ]
         return Or(*parts) if deny else And(*parts)
-    about, lower, upper = _side(node.this), _side(low), _side(high)
+    about, lower, upper = _sides(node.this, low, high)
     if _is_known(lower) and _is_known(upper) and not isinstance(about.term, Literal):
         condition = made(low, range_of, lower.operand, upper.operand, True, True)
         return _asked(about, condition, deny)
@@ -340,7 +366,10 @@ def _in(node: exp.Expr, deny: bool) -> Expression:
     if function(bare(node.this)) == "semver":
         parts = [_strong(*_semver(node.this, one, exp.EQ), deny) for one in node.expressions]
         return And(*parts) if deny else Or(*parts)
-    about, sides = _side(node.this), list(map(_side, node.expressions))
+    if _is_tuple(node.this):
+        parts = [_of_tuples(node.this, one, exp.EQ, deny) for one in node.expressions]
+        return And(*parts) if deny else Or(*parts)
+    about, *sides = _sides(node.this, *node.expressions)
     known = [one for one in sides if _is_known(one)]
     if isinstance(about.term, Literal) or not all(isinstance(one.term, Literal) for one in sides):
         parts = [_compared(about, one, exp.EQ, deny) for one in sides]
@@ -364,19 +393,42 @@ def _like(node: exp.Expr, deny: bool, escape: str = "\\") -> Expression:
 
 
 def _liked(node: exp.Expr, pattern: exp.Expr, deny: bool, escape: str) -> Expression:
-    if type(bare(pattern)) is exp.Null:
+    return _fitted(_term(node.this), pattern, type(node) is exp.ILike, escape, deny)
+
+
+def _fitted(about: Term, pattern: exp.Expr, folds: bool, escape: str, deny: bool) -> Expression:
+    """A text that fits a pattern, which may be a term."""
+    spelt = _term(pattern)
+    if folds:
+        about = Call("lower", (about,))
+        spelt = Call("lower", (spelt,)) if not isinstance(spelt, Literal) else spelt
+    if not isinstance(spelt, Literal):
+        sign = () if escape == "\\" else (Literal(escape),)
+        return _true(made(pattern, Call, "like", (about, spelt, *sign)), deny)
+    if spelt.value is None:
         return Or()
-    spelt, about = _pattern(pattern), _term(node.this)
-    if type(node) is exp.ILike:
-        spelt, about = spelt.lower(), Call("lower", (about,))
-    return _strong(about, made(pattern, Like, spelt, escape), deny)
+    fits = _text_of(spelt, pattern)
+    return _strong(about, made(pattern, Like, fits.lower() if folds else fits, escape), deny)
+
+
+def _true(about: Term, deny: bool) -> Expression:
+    """A term that is true, false or missing."""
+    return _strong(about, In((True,)), deny)
 
 
 def _pattern(node: exp.Expr) -> str:
     """The text that a constant node spells."""
     found = _term(node)
-    if not isinstance(found, Literal) or type(found.value) is not str:
-        raise Refused("a pattern is a literal string here", node)
+    if not isinstance(found, Literal):
+        raise Refused(
+            "a regular expression is a constant here; LIKE and contains() take terms", node
+        )
+    return _text_of(found, node)
+
+
+def _text_of(found: Literal, node: exp.Expr) -> str:
+    if type(found.value) is not str:
+        raise Refused("a pattern is a string", node)
     return found.value
 
 
@@ -497,9 +549,21 @@ def _under(node: exp.Expr, deny: bool) -> Expression:
 
 def _textual(condition: Callable[[str], Condition], node: exp.Expr, deny: bool) -> Expression:
     about, operand = arguments(node, 2)
-    if type(bare(operand)) is exp.Null:
+    spelt = _term(operand)
+    if isinstance(spelt, Literal) and spelt.value is None:
         return Or()
+    if not isinstance(spelt, Literal) and function(node) in FUNCTIONS:
+        return _true(Call(function(node), (_term(about), spelt)), deny)
     return _strong(_term(about), made(operand, condition, _pattern(operand)), deny)
+
+
+def _like_call(folds: bool, node: exp.Expr, deny: bool) -> Expression:
+    about, pattern, *escape = arguments(node, 2, 3)
+    return _fitted(_term(about), pattern, folds, text(*escape) if escape else "\\", deny)
+
+
+def _equal_null(node: exp.Expr, deny: bool) -> Expression:
+    return _compared(*_sides(*arguments(node, 2)), exp.NullSafeEQ, deny)
 
 
 def _regexp(node: exp.Expr, deny: bool) -> Expression:
@@ -518,6 +582,8 @@ def _array_contains(node: exp.Expr, deny: bool) -> Expression:
     about, value = arguments(node, 2)
     if function(bare(about)) == "array":
         return _in(exp.In(this=value, expressions=bare(about).expressions), deny)
+    if not isinstance(_term(value), Literal):
+        return _true(Call("array_contains", (_term(about), _term(value))), deny)
     return _set(about, Relation.OVERLAPS, [value], node, deny)
 
 
@@ -525,8 +591,8 @@ def _arrays_overlap(node: exp.Expr, deny: bool) -> Expression:
     about, array = arguments(node, 2)
     if function(bare(about)) == "array":
         about, array = array, about
-    if function(bare(array)) != "array":
-        raise Refused("arrays_overlap() needs an attribute and array(...)", array)
+    if function(bare(array)) != "array" or not all(map(is_literal, bare(array).expressions)):
+        return _true(Call("arrays_overlap", (_term(about), _term(array))), deny)
     return _set(about, Relation.OVERLAPS, bare(array).expressions, node, deny)
 
 
@@ -588,7 +654,10 @@ _PREDICATE_FUNCTIONS: dict[str, Reader] = {
     "cidr": _network,
     "contains": partial(_textual, Contains),
     "endswith": partial(_textual, Suffix),
+    "equal_null": _equal_null,
     "exists": partial(_exists, True),
+    "ilike": partial(_like_call, True),
+    "like": partial(_like_call, False),
     "finds": partial(_textual, partial(Regex, find=True)),
     "is_number": _is_number,
     "isnotnull": partial(_isnull, True),
@@ -605,5 +674,5 @@ _PREDICATE_FUNCTIONS: dict[str, Reader] = {
     **{str(relation): partial(_related, relation) for relation in Relation},
 }
 FUNCTION_NAMES = frozenset(
-    {*_PREDICATE_FUNCTIONS, *TERM_FUNCTIONS, *LITERAL_FUNCTIONS, "array", "semver", "version"}
+    {*_PREDICATE_FUNCTIONS, *TERM_FUNCTIONS, *LITERAL_FUNCTIONS, "semver", "struct", "version"}
 )

@@ -41,7 +41,9 @@ _KEYWORDS = frozenset(
 )
 _SYMBOLS = frozenset(
     {
+        TokenType.AMP,
         TokenType.ARROW,
+        TokenType.CARET,
         TokenType.COMMA,
         TokenType.DASH,
         TokenType.DCOLON,
@@ -58,11 +60,13 @@ _SYMBOLS = frozenset(
         TokenType.MOD,
         TokenType.NEQ,
         TokenType.NULLSAFE_EQ,
+        TokenType.PIPE,
         TokenType.PLUS,
         TokenType.R_BRACKET,
         TokenType.R_PAREN,
         TokenType.SLASH,
         TokenType.STAR,
+        TokenType.TILDE,
     }
 )
 _PLAIN = _KEYWORDS | _SYMBOLS | {TokenType.NUMBER, TokenType.RAW_STRING}
@@ -78,7 +82,15 @@ _CASTS = frozenset({"cast", "try_cast"})
 _UNCALLED = frozenset({"current_date", "current_timestamp"})  # functions without parentheses
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET})
-_PREFIXES = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS})
+_PREFIXES = frozenset({TokenType.NOT, TokenType.DASH, TokenType.PLUS, TokenType.TILDE})
+_VALUES = _CLOSING | {TokenType.VAR, TokenType.IDENTIFIER, TokenType.STRING, TokenType.NUMBER}
+_QUOTED = frozenset({TokenType.STRING, TokenType.IDENTIFIER})
+_TRIMS = {"both": "trim", "leading": "ltrim", "trailing": "rtrim"}
+_SPOKEN = {
+    "substring": ("from", "for"),
+    "substr": ("from", "for"),
+    "overlay": ("placing", "from", "for"),
+}
 _WORD = re.compile(r"\w+")
 _NOTHING = "there is nothing to read; TRUE holds for every event"
 _HINTS = {
@@ -105,7 +117,7 @@ def tokens(text: str, functions: Collection[str]) -> list[Token]:
     sqlglot knows hundreds of keywords and functions more; all of them are names here, so none
     of its rewritings is ever met.
     """
-    found = _without_frame(_tokenize(text), text)
+    found = _called(_without_frame(_tokenize(text), text))
     _check_depth(found, text)
     kept: list[Token] = []
     n_cases = at = 0
@@ -146,6 +158,85 @@ def _without_frame(found: list[Token], text: str) -> list[Token]:
     if not found:
         raise ParseError(_NOTHING, text, 0)
     return found
+
+
+def _called(found: list[Token]) -> list[Token]:
+    """The tokens where calls that SQL writes with words have commas instead.
+
+    `trim(BOTH x FROM s)` is `trim(x, s)`; `like(a, b)` is a function, where LIKE would be none.
+    """
+    kept: list[Token] = []
+    at = 0
+    while at < len(found):
+        token, word = found[at], found[at].text.lower()
+        is_call = _kind(found, at + 1) is TokenType.L_PAREN
+        if token.token_type in _LIKES and is_call and not _follows_value(kept):
+            token = _token(TokenType.VAR, word, token, token.end)
+        elif word == "unknown" and kept and _follows_is(kept):
+            token = _token(TokenType.NULL, "NULL", token, token.end)
+        kept.append(token)
+        at += 1
+        if is_call and (word == "trim" or word in _SPOKEN):
+            end = _end_of_call(found, at)
+            inner = found[at + 1 : end]
+            if word == "trim":
+                kept[-1], inner = _trim(token, inner)
+            else:
+                inner = [_comma(one, i, inner, _SPOKEN[word]) for i, one in enumerate(inner)]
+            kept += [found[at], *_called(inner)]
+            at = end
+    return kept
+
+
+def _kind(found: Sequence[Token], at: int) -> TokenType | None:
+    return found[at].token_type if at < len(found) else None
+
+
+def _follows_value(kept: Sequence[Token]) -> bool:
+    """Whether the last token ends a value, perhaps with a NOT behind it."""
+    last = [one.token_type for one in kept if one.token_type is not TokenType.NOT]
+    return bool(last) and last[-1] in _VALUES and kept[-1].token_type in {TokenType.NOT, last[-1]}
+
+
+def _follows_is(kept: Sequence[Token]) -> bool:
+    kinds = [one.token_type for one in kept[-2:]]
+    return kinds[-1] is TokenType.IS or kinds == [TokenType.IS, TokenType.NOT]
+
+
+def _end_of_call(found: Sequence[Token], at: int) -> int:
+    """Where the parenthesis that opens here is closed, or the end."""
+    depth = 0
+    for i in range(at, len(found)):
+        kind = found[i].token_type
+        depth += (kind in _OPENING) - (kind in _CLOSING)
+        if depth == 0:
+            return i
+    return len(found)
+
+
+def _depth(inner: Sequence[Token], at: int) -> int:
+    return sum((one.token_type in _OPENING) - (one.token_type in _CLOSING) for one in inner[:at])
+
+
+def _comma(token: Token, at: int, inner: Sequence[Token], words: Sequence[str]) -> Token:
+    is_word = token.token_type not in _QUOTED and token.text.lower() in words
+    if not is_word or _depth(inner, at):
+        return token
+    return _token(TokenType.COMMA, ",", token, token.end)
+
+
+def _trim(name: Token, inner: list[Token]) -> tuple[Token, list[Token]]:
+    """The function's name and its arguments: what is cut off, and behind it the text."""
+    places = [i for i, one in enumerate(inner) if one.token_type is TokenType.FROM]
+    at = next((i for i in places if _depth(inner, i) == 0), None)
+    if at is None:
+        return name, inner
+    first = inner[0].text.lower()
+    is_side = first in _TRIMS and inner[0].token_type not in _QUOTED
+    if is_side:
+        name = _token(TokenType.VAR, _TRIMS[first], name, name.end)
+    cut, comma = inner[is_side:at], _token(TokenType.COMMA, ",", inner[at], inner[at].end)
+    return name, [*([*cut, comma] if cut else []), *inner[at + 1 :]]
 
 
 def _rewritten(found: Sequence[Token], at: int, text: str) -> tuple[list[Token], int] | None:
@@ -271,7 +362,27 @@ def _token(kind: TokenType, text: str, at: Token, end: int) -> Token:
     return Token(kind, text, at.line, at.col, at.start, end)
 
 
+_AGGREGATES = frozenset({
+    "any", "any_value", "approx_count_distinct", "array_agg", "avg", "bool_and", "bool_or",
+    "collect_list", "collect_set", "count", "count_if", "every", "first", "last", "lag", "lead",
+    "max", "mean", "median", "min", "percentile", "rank", "row_number", "some", "stddev", "sum",
+    "variance",
+})  # fmt: skip
+_AT_RANDOM = frozenset(
+    {"rand", "randn", "random", "shuffle", "uuid", "monotonically_increasing_id"}
+)
+_OF_LAMBDAS = frozenset({"aggregate", "filter", "reduce", "transform", "zip_with"})
+
+
 def _unknown(word: str, functions: Collection[str]) -> str:
+    if word.lower() in _AGGREGATES:
+        return f"{word} is an aggregate: a criterion looks at one event"
+    if word.lower() in _AT_RANDOM:
+        return f"{word} gives another value each time: a criterion is true of an event or not"
+    if word.lower() in _OF_LAMBDAS:
+        return f"{word} is not read: exists(x, e -> …) and forall(x, e -> …) ask about elements"
+    if word.lower() == "typeof":
+        return "typeof is not read: an event has values, and no types of its own"
     near = difflib.get_close_matches(word.lower(), sorted(functions), n=3, cutoff=0.7)
     hint = f"; near it are {', '.join(near)}" if near else ""
     return f"there is no function {word}{hint}; docs/language.md lists all of them"

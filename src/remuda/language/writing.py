@@ -17,6 +17,7 @@ from remuda.language.phrases import (
 from remuda.language.spelling import literal, name, operand, string
 from remuda.language.terms import (
     OPERATION_NAMES,
+    TRIMS,
     as_moment,
     attribute_of_path,
     has_moment,
@@ -224,6 +225,8 @@ def _term(term: Term) -> str:
         case Call("bucket", (inner, n, seed, hash)):
             options = f"seed => {_term(seed)}, hash => {_term(hash)}"
             return f"bucket({_term(inner)}, {_term(n)}, {options})"
+        case Call(called, (inner, cut)) if called in TRIMS:
+            return f"{called}({_term(cut)}, {_term(inner)})"
         case Call(called, arguments):
             return f"{called}({', '.join(map(_term, arguments))})"
         case Case(branches, otherwise):

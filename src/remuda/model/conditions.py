@@ -14,6 +14,7 @@ from typing import Any
 
 from remuda.errors import InvalidCriterion
 from remuda.model.attributes import Lack
+from remuda.model.demands import Demand, demands_of
 from remuda.model.hierarchies import Hierarchy
 from remuda.model.java_patterns import re2_of
 from remuda.model.networks import Block, is_inside, joined, network_of, place_of
@@ -150,6 +151,11 @@ class Regex:
     def whole_pattern(self) -> str:
         """An equivalent pattern over whole strings."""
         return found_anywhere(self.pattern) if self.find else self.pattern
+
+    @property
+    def demands(self) -> list[Demand]:
+        """What a text must have: one of these."""
+        return demands_of(self.pattern, find=self.find)
 
     def accepts(self, value: Any) -> bool:
         if not isinstance(value, str):
@@ -313,6 +319,11 @@ class Like:
         """A pattern of RE2's that says the same."""
         return self.regex
 
+    @property
+    def demands(self) -> list[Demand]:
+        """What a text must have: one of these."""
+        return demands_of(self.regex)
+
     def accepts(self, value: Any) -> bool:
         return isinstance(value, str) and matches_whole(self.regex, value)
 
@@ -346,6 +357,11 @@ class Suffix:
         """A pattern of RE2's that says the same."""
         return f"(?s:.*){literal_regex(self.text)}"
 
+    @property
+    def demands(self) -> list[Demand]:
+        """What a text must have."""
+        return [Demand((self.text,), at_end=True, exact=True)]
+
     def accepts(self, value: Any) -> bool:
         return isinstance(value, str) and value.endswith(self.text) and is_text(value)
 
@@ -365,6 +381,11 @@ class Contains:
     def whole_pattern(self) -> str:
         """A pattern of RE2's that says the same."""
         return f"(?s:.*){literal_regex(self.text)}(?s:.*)"
+
+    @property
+    def demands(self) -> list[Demand]:
+        """What a text must have."""
+        return [Demand((self.text,), exact=True)]
 
     def accepts(self, value: Any) -> bool:
         return isinstance(value, str) and self.text in value and is_text(value)

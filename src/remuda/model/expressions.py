@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -28,6 +28,7 @@ from remuda.model.operations import Operation
 from remuda.model.quoted import keys
 from remuda.model.terms import (
     Term,
+    asked_in,
     attribute_of,
     facts_of,
     operations_of,
@@ -323,12 +324,18 @@ def checked_size(expression: Expression) -> int:
     """How many parts it has; InvalidCriterion where they or its levels are more than allowed."""
     level, n_parts = 0, 0
     nodes: Sequence[Expression] = (expression,)
-    while nodes:
+    asked: Sequence[Expression] = ()  # in a CASE: a term's parts are counted with those it asks
+    while nodes or asked:
         n_parts += sum(facts_of(one.term).n_parts if type(one) is Predicate else 1 for one in nodes)
+        n_parts += sum(type(one) is not Predicate for one in asked)
         if level > MAX_LEVELS:
             raise InvalidCriterion(f"it is nested too deeply: {MAX_LEVELS} levels are the most")
         if n_parts > MAX_PARTS:
             raise InvalidCriterion(f"it has too many predicates: {MAX_PARTS} parts are the most")
+        asked = [
+            *(part for node in asked for part in _within(node)),
+            *(part for node in (*nodes, *asked) for part in _asked_in(node)),
+        ]
         nodes, level = [part for node in nodes for part in _within(node)], level + 1
     return n_parts
 
@@ -339,6 +346,13 @@ def _within(node: Expression) -> tuple[Expression, ...]:
     if isinstance(condition, AnyElement | EveryElement):
         return (condition.expression,)
     return node.parts
+
+
+def _asked_in(node: Expression) -> Iterable[Any]:
+    """What the term of a predicate asks in a CASE."""
+    if type(node) is not Predicate or type(node.term) is Attribute:
+        return ()
+    return asked_in(node.term)
 
 
 def _check_inner(expression: Any) -> None:

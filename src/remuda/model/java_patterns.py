@@ -157,33 +157,45 @@ _SAME = frozenset("bAzdDwW")  # in both languages
 
 
 @lru_cache(maxsize=4096)
-def re2_of(pattern: str) -> str:
-    """The pattern for RE2; InvalidCriterion where that cannot be, or Java refuses it, too."""
+def re2_of(pattern: str, *, spans: bool = False) -> str:
+    """The pattern for RE2; InvalidCriterion where that cannot be, or Java refuses it, too.
+
+    With `spans`, what it matches is what Java's matches, and its groups have the same numbers; a
+    `$` is then the end alone, since RE2 could not leave out the line end that it stands before.
+    """
     reader = _Reader(pattern)
     branches = reader.branches(_Flags())
     if reader.at < len(pattern):
         raise _refused("a ) without its (")
-    return _written(branches, at_end=True)
+    return _Writer(spans).written(branches, at_end=True)
 
 
-def _written(branches: Sequence[_Branch], *, at_end: bool) -> str:
-    """The branches in RE2's words; `at_end` if nothing of the pattern comes behind them."""
-    return "|".join(
-        "".join(
-            _node(node, at_end=at_end and i == len(branch) - 1) for i, node in enumerate(branch)
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Branches in RE2's words; `at_end` if nothing of the pattern comes behind them."""
+
+    spans: bool
+
+    def written(self, branches: Sequence[_Branch], *, at_end: bool) -> str:
+        return "|".join(
+            "".join(
+                self._node(node, at_end=at_end and i == len(branch) - 1)
+                for i, node in enumerate(branch)
+            )
+            for branch in branches
         )
-        for branch in branches
-    )
 
-
-def _node(node: str | _End | _Group, *, at_end: bool) -> str:
-    if isinstance(node, str):
-        return node
-    if isinstance(node, _Group):
-        return f"{node.opening}{_written(node.branches, at_end=at_end)}){node.quantifier}"
-    if not at_end:
-        raise _refused(r"$ or \Z with more behind it; \z is the end itself")
-    return r"\n?\z" if node.unix_lines else rf"(?:\r\n|{_LINE_ENDS.text()})?\z"
+    def _node(self, node: str | _End | _Group, *, at_end: bool) -> str:
+        if isinstance(node, str):
+            return node
+        if isinstance(node, _Group):
+            inner = self.written(node.branches, at_end=at_end)
+            return f"{node.opening}{inner}){node.quantifier}"
+        if not at_end:
+            raise _refused(r"$ or \Z with more behind it; \z is the end itself")
+        if self.spans:
+            return r"\z"
+        return r"\n?\z" if node.unix_lines else rf"(?:\r\n|{_LINE_ENDS.text()})?\z"
 
 
 def _refused(what: str) -> InvalidCriterion:

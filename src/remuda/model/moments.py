@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import calendar
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from functools import lru_cache
@@ -20,9 +20,9 @@ MONTHS = (  # in English, whatever the locale
     *("January", "February", "March", "April", "May", "June", "July"),
     *("August", "September", "October", "November", "December"),
 )
-_DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+DAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 _WORDS = {"AM": 0, "PM": 1}
-for _names in (MONTHS, _DAYS):
+for _names in (MONTHS, DAYS):
     _WORDS |= {text: i for i, name in enumerate(_names, 1) for text in (name, name[:3])}
 _ERAS = {1: ("AD", "BC"), 4: ("Anno Domini", "Before Christ"), 5: ("A", "B")}
 _WORDS |= {text: i for names in _ERAS.values() for i, text in enumerate(names)}
@@ -172,13 +172,11 @@ def pattern_regex(
     """
     parts: list[str] = []
     fields: list[str] = []
-    depth = at = 0
-    while at < len(pattern):
-        token = _TOKEN.match(pattern, at)
+    depth = 0
+    for token in _tokens(pattern):
         if token is None:
             return None
-        at = token.end()
-        quoted, letter, opens, closes, other = token.groups()
+        _, letter, opens, closes, _ = token.groups()
         if letter:
             found = field_of(letter, len(token[0]))
             if found is None:
@@ -194,14 +192,49 @@ def pattern_regex(
             depth -= 1
             parts.append(")?")
         else:
-            text = other if quoted is None else quoted.replace("''", "'") or "'"
-            parts.append(re.escape(text))
+            parts.append(re.escape(_text_of(token)))
     parts.extend(")?" for _ in range(depth))
     try:
         regex("".join(parts))
     except InvalidCriterion:  # too large for RE2
         return None
     return "".join(parts), tuple(fields)
+
+
+def pattern_parts(pattern: str) -> list[tuple[str, str]] | None:
+    """The letters of a pattern with their runs, and with no letter the text between them.
+
+    None where it is none; brackets mean nothing to who writes.
+    """
+    parts: list[tuple[str, str]] = []
+    depth = 0
+    for token in _tokens(pattern):
+        if token is None:
+            return None
+        _, letter, opens, closes, _ = token.groups()
+        depth += bool(opens) - bool(closes)
+        if depth < 0:
+            return None
+        if not opens and not closes:
+            parts.append((letter, token[0]) if letter else ("", _text_of(token)))
+    return parts
+
+
+def _tokens(pattern: str) -> Iterator[re.Match[str] | None]:
+    """The tokens of a pattern, None for what is none."""
+    at = 0
+    while at < len(pattern):
+        token = _TOKEN.match(pattern, at)
+        yield token
+        if token is None:
+            return
+        at = token.end()
+
+
+def _text_of(token: re.Match[str]) -> str:
+    """The text that stands for itself."""
+    quoted, *_, other = token.groups()
+    return str(other) if quoted is None else quoted.replace("''", "'") or "'"
 
 
 def _field(letter: str, width: int) -> tuple[str, str] | None:
@@ -222,7 +255,7 @@ def _field(letter: str, width: int) -> tuple[str, str] | None:
     if letter == "a" and width == 1:
         return "half", "AM|PM"
     if letter == "E" and width <= 4:
-        return "weekday", "|".join(name if width == 4 else name[:3] for name in _DAYS)
+        return "weekday", "|".join(name if width == 4 else name[:3] for name in DAYS)
     if width in OFFSETS.get(letter, ()):
         return "offset", OFFSETS[letter][width]
     if (letter == "z" and width <= 4) or (letter == "V" and width == 2):

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import Protocol, cast
 
 import re2
 
 from remuda.errors import InvalidCriterion
-from remuda.model.demands import demanding_once
 
-_PATTERNS_AT_ONCE = 8192  # 100,000 patterns cost 80 µs a text so, 680 µs in thousands
 _COMPILED_BYTES = 1 << 26  # of patterns that are kept compiled, as they are estimated:
 _PATTERN_BYTES, _INSTRUCTION_BYTES = 2_000, 64
 _LARGEST = 10_000  # instructions of RE2's; with more, one text may take it minutes
@@ -23,6 +21,8 @@ class Match(Protocol):
     """What a pattern found."""
 
     def groups(self) -> tuple[str | None, ...]: ...
+    def start(self) -> int: ...
+    def end(self) -> int: ...
 
 
 class Pattern(Protocol):
@@ -32,6 +32,7 @@ class Pattern(Protocol):
     def programsize(self) -> int: ...
     def fullmatch(self, text: str) -> Match | None: ...
     def search(self, text: str) -> Match | None: ...
+    def finditer(self, text: str) -> Iterator[Match]: ...
 
 
 def _options() -> re2.Options:
@@ -134,45 +135,6 @@ def finds(pattern: str, text: str) -> bool:
         return regex(pattern).search(text) is not None
     except UnicodeEncodeError:
         return False
-
-
-class PatternSet:
-    """Many patterns over whole strings, tried together: RE2 looks for their literal parts first."""
-
-    def __init__(self, patterns: Sequence[str]) -> None:
-        self._filters: list[tuple[int, re2.Filter]] = []
-        self._compile(patterns, 0, _PATTERNS_AT_ONCE)
-
-    def matching(self, text: str) -> list[int]:
-        """The positions of the patterns that match the whole text."""
-        try:
-            return [
-                first + position
-                for first, patterns in self._filters
-                for position in patterns.Match(text) or ()
-            ]
-        except UnicodeEncodeError:
-            return []
-
-    def _compile(self, patterns: Sequence[str], first: int, at_once: int) -> None:
-        for start in range(0, len(patterns), at_once):
-            some = patterns[start : start + at_once]
-            try:
-                self._filters.append((first + start, _filter(some)))
-            except re2.error:  # too much for RE2's memory at once
-                if len(some) == 1:
-                    raise InvalidCriterion(
-                        f"the pattern {_shortened(some[0])} takes more memory than RE2 may use"
-                    ) from None
-                self._compile(some, first + start, len(some) // 2)
-
-
-def _filter(patterns: Sequence[str]) -> re2.Filter:
-    made, options = re2.Filter(), _options()
-    for pattern in patterns:
-        made.Add(rf"\A(?:{demanding_once(pattern)})\z", options)
-    made.Compile()
-    return made
 
 
 def _shortened(pattern: str) -> str:

@@ -7,7 +7,7 @@ element, and where two attributes are lists, the term is missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
@@ -243,6 +243,21 @@ def root_of(term: Term) -> Term:
     return term
 
 
+def chain_of(term: Term) -> tuple[Function, ...] | None:
+    """The functions that are applied to each value of the term's one attribute, first to last.
+
+    None where the term is more than such a chain.
+    """
+    found: list[Function] = []
+    while isinstance(term, Call):
+        function = term.function
+        if len(term.arguments) > 1 or function.whole or function.on_missing or function.clock:
+            return None
+        found.append(function)
+        (term,) = term.arguments or (Literal(None),)
+    return tuple(reversed(found)) if isinstance(term, Attribute) else None
+
+
 def operations_of(term: Term) -> tuple[Operation, ...]:
     """Mustang's operations on its root, first to last."""
     found: list[Operation] = []
@@ -259,20 +274,19 @@ def applied(term: Term, operations: Iterable[Operation]) -> Term:
     return term
 
 
-def replaced(term: Term, new: Mapping[Term, Term]) -> Term:
-    """The term with others in the place of some of its parts, outside of what a CASE asks."""
-    if term in new:
-        return new[term]
+def asked_in(term: Term) -> Iterator[Truth]:
+    """The expressions that a CASE asks, wherever it stands in the term."""
     match term:
-        case Applied(operation, inner):
-            return Applied(operation, replaced(inner, new))
-        case Call(name, arguments):
-            return Call(name, tuple(replaced(one, new) for one in arguments))
+        case Applied(_, inner):
+            yield from asked_in(inner)
+        case Call(_, arguments):
+            for one in arguments:
+                yield from asked_in(one)
         case Case(branches, otherwise):
-            kept = tuple((asked, replaced(one, new)) for asked, one in branches)
-            return Case(kept, replaced(otherwise, new))
-        case _:
-            return term
+            for expression, one in branches:
+                yield expression
+                yield from asked_in(one)
+            yield from asked_in(otherwise)
 
 
 _LITERAL = Facts()

@@ -37,10 +37,50 @@ class _Watched:
         self._look = self.loop.call_later(self.idle, self._watch)
 
 
+class _Held:
+    """A transport that sends the head of an answer together with what comes next.
+
+    uvicorn writes them one after the other, and each is a call to the system, a packet, and a
+    reader that is woken.
+    """
+
+    def __init__(self, transport: asyncio.Transport) -> None:
+        self._transport, self._head = transport, b""
+
+    def write(self, data: bytes) -> None:
+        if self._head:
+            data, self._head = self._head + data, b""
+        elif data.startswith(b"HTTP/1.1 ") and data[9:10] != b"1":  # 100 is to be sent at once
+            self._head = data
+            return
+        self._transport.write(data)
+
+    def flush(self) -> None:
+        """Send a head that nothing came after."""
+        if self._head:
+            self._transport.write(self._head)
+            self._head = b""
+
+    def close(self) -> None:
+        self.flush()
+        self._transport.close()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._transport, name)
+
+
 class _Bounded(_Watched):
     """The same for httptools, which itself takes a head of any length."""
 
     _in_head, _n_bytes = True, 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:
+        super().connection_made(transport)
+        self.transport: Any = _Held(transport)
+
+    def on_response_complete(self) -> None:
+        self.transport.flush()
+        super().on_response_complete()  # type: ignore[misc]
 
     def on_message_begin(self) -> None:
         self._in_head, self._n_bytes = True, 0

@@ -167,6 +167,7 @@ def run(
         log_level="warning",
         access_log=False,
         server_header=False,
+        proxy_headers=False,
         h11_max_incomplete_event_size=HEAD,
         limit_concurrency=service.limits.connections,
         timeout_graceful_shutdown=int(service.limits.seconds) + 1,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import secrets
 import time
@@ -14,6 +15,7 @@ from remuda.service.metrics import ELSEWHERE
 KEY = "remuda.visit"  # where a scope has its visit
 
 _GOOD_ID = re.compile(rb"[\w.:-]{1,64}")
+_PROCESS, _NUMBERS = secrets.token_hex(6), itertools.count(1)  # to draw each costs a system call
 
 
 class Visit:
@@ -75,4 +77,4 @@ def _request_id(scope: Scope) -> str:
     sent = header(scope, b"x-request-id")
     if sent is not None and _GOOD_ID.fullmatch(sent):
         return sent.decode("ascii")
-    return secrets.token_hex(8)
+    return f"{_PROCESS}{next(_NUMBERS):08x}"

@@ -23,7 +23,20 @@ def moment(*parts: int) -> datetime:
     return datetime(*parts, tzinfo=UTC)
 
 
+LONG = "a" * 2**23
 ROWS: list[tuple[str, str, tuple[Any, ...], Any]] = [
+    ("a text of 2^24 characters is one", "concat", (LONG, LONG), LONG + LONG),
+    ("a longer one is missing", "concat", (LONG, LONG, "a"), None),
+    ("the joint counts", "concat_ws", (",", LONG, LONG), None),
+    ("what replaces counts", "replace", (LONG, "a", "bbb"), None),
+    ("what repeats counts", "repeat", (LONG, 3), None),
+    ("what pads counts", "lpad", ("a", 2**24 + 1), None),
+    ("and behind", "rpad", ("a", 2**24 + 1), None),
+    ("as do spaces", "space", (2**24 + 1,), None),
+    ("what is written over counts", "overlay", (LONG, LONG + "a", 2**23 + 1), None),
+    ("what patterns replace counts", "regexp_replace", (LONG, "a", "bbb"), None),
+    ("joined lists count", "array_join", ([LONG, LONG], ","), None),
+    ("distances of long texts are not counted", "levenshtein", (LONG, LONG), None),
     ("integers are added", "add", (2, 3), 5),
     ("an integer over 64 bits is missing", "add", (MOST, 1), None),
     ("an integer under 64 bits is missing", "subtract", (LEAST, 1), None),
@@ -51,7 +64,19 @@ ROWS: list[tuple[str, str, tuple[Any, ...], Any]] = [
     ("the text of a date and days", "add", ("2024-02-28", 2), date(2024, 3, 1)),
     ("a year is no text of a date here", "add", ("2024", 2), None),
     ("a timestamp and days", "add", (moment(2024, 1, 1), 1), None),
-    ("a date less a date", "subtract", (date(2024, 3, 1), date(2024, 2, 1)), None),
+    (
+        "a date less a date, in microseconds",
+        "subtract",
+        (date(1970, 1, 2), date(1970, 1, 1)),
+        86_400_000_000,
+    ),
+    (
+        "a text less a text, both of ISO form",
+        "subtract",
+        ("1970-01-02", "1970-01-01"),
+        86_400_000_000,
+    ),
+    ("years are no moments here", "subtract", ("2024", "2023"), None),
     ("a day after the calendar", "add", (date(9999, 12, 31), 1), None),
     ("division is of doubles", "divide", (7, 2), 3.5),
     ("division of decimals is too", "divide", (D("1"), D("3")), 1 / 3),

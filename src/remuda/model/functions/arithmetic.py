@@ -21,7 +21,9 @@ from remuda.model.functions.arguments import (
     rounded,
     short,
 )
+from remuda.model.functions.comparing import as_moment
 from remuda.model.functions.function import Function, table
+from remuda.model.functions.spans import elapsed
 
 _LONGEST_DOUBLE = 400  # no double has a digit further than this from its point
 
@@ -70,7 +72,15 @@ def _add(left: Any, right: Any) -> Any:
 
 def _subtract(left: Any, right: Any) -> Any:
     found = _difference(left, right)
-    return shifted(left, right, -1) if found is None else found
+    if found is None:
+        found = shifted(left, right, -1)
+    return _between(left, right) if found is None else found
+
+
+def _between(end: Any, start: Any) -> int | None:
+    """The microseconds between two moments, or texts of ISO's form that are some."""
+    last, first = as_moment(end), as_moment(start)
+    return elapsed(last, first) if isinstance(last, date) and isinstance(first, date) else None
 
 
 def shifted(value: Any, days: Any, sign: int) -> date | None:
@@ -94,7 +104,7 @@ def _divide(left: Any, right: Any) -> float | None:
     return float(one) / float(other)
 
 
-def _mod(left: Any, right: Any) -> Numeric | None:
+def remainder(left: Any, right: Any) -> Numeric | None:
     """The remainder, with the sign of the dividend."""
     one, other = number(left), number(right)
     if one is None or other is None or other == 0:
@@ -102,10 +112,10 @@ def _mod(left: Any, right: Any) -> Numeric | None:
     if type(one) is float or type(other) is float:
         one, other = float(one), float(other)
         return math.nan if math.isinf(one) else math.fmod(one, other)
-    return _exactly(one, other, _remainder, EXACT.remainder)
+    return _exactly(one, other, _rest, EXACT.remainder)
 
 
-def _remainder(left: int, right: int) -> int:
+def _rest(left: int, right: int) -> int:
     rest = abs(left) % abs(right)
     return -rest if left < 0 else rest
 
@@ -186,7 +196,7 @@ FUNCTIONS = table(
         Function("subtract", _subtract, 2, 2),
         Function("multiply", _product, 2, 2),
         Function("divide", _divide, 2, 2),
-        Function("mod", _mod, 2, 2),
+        Function("mod", remainder, 2, 2),
         Function("div", _div, 2, 2),
         Function("negative", _negative, 1, 1),
         Function("positive", number, 1, 1),

@@ -26,7 +26,7 @@ from remuda.model.functions.casts import timestamp
 from remuda.model.functions.formats import check_format, moment_by
 from remuda.model.functions.function import Function, table
 
-_EPOCH_DAY = date(1970, 1, 1)
+EPOCH_DAY = date(1970, 1, 1)
 _DEFAULT_FORMAT = "yyyy-MM-dd HH:mm:ss"
 
 
@@ -127,10 +127,10 @@ def _date_diff(end: Any, start: Any) -> int | None:
 
 def _add_months(value: Any, months: Any) -> date | None:
     found, count = day(value), short(months)
-    return None if found is None or count is None else _months_later(found, count)
+    return None if found is None or count is None else months_later(found, count)
 
 
-def _months_later(value: date, months: int) -> date | None:
+def months_later(value: date, months: int) -> date | None:
     """The same day so many months later, or the last of that month."""
     years, month = divmod(value.month - 1 + months, 12)
     year = value.year + years
@@ -151,7 +151,7 @@ def _add_interval(value: Any, months: Any, days: Any, microseconds: Any) -> date
         return None
     if finer and type(found) is date:
         found = midnight(found)
-    moved = _months_later(found, count)
+    moved = months_later(found, count)
     try:
         return None if moved is None else moved + timedelta(days=span, microseconds=finer)
     except OverflowError:
@@ -164,7 +164,7 @@ def _check_interval(arguments: Sequence[Any]) -> None:
             raise InvalidCriterion(f"an interval has whole numbers, not {part!r}")
 
 
-def _last_day(value: date) -> date:
+def last_day(value: date) -> date:
     return value.replace(day=calendar.monthrange(value.year, value.month)[1])
 
 
@@ -261,7 +261,7 @@ FUNCTIONS = table(
         Function("date_diff", _date_diff, 2, 2),
         Function("add_months", _add_months, 2, 2),
         Function("add_interval", _add_interval, 4, 4, check=_check_interval),
-        Function("last_day", _of_day(_last_day), 1, 1),
+        Function("last_day", _of_day(last_day), 1, 1),
         Function("make_date", _make_date, 3, 3),
         Function("to_date", _to_date, 1, 2, check=_check_format),
         Function("to_timestamp", _to_timestamp, 1, 2, check=_check_format),

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from remuda.errors import InvalidCriterion
-from remuda.model.functions.arguments import SHORT, short, text
+from remuda.model.functions.arguments import LONGEST_TEXT, SHORT, short, text
 from remuda.model.functions.function import Function, table
-from remuda.model.patterns import check_size, closed, regex
 from remuda.model.values import tidy
 
 
@@ -30,7 +28,7 @@ def _trimmed(strip: Callable[[str, str], str]) -> Callable[..., str | None]:
     return apply
 
 
-def _substring(value: Any, start: Any, length: Any = SHORT - 1) -> str | None:
+def substring(value: Any, start: Any, length: Any = SHORT - 1) -> str | None:
     found, first, count = text(value), short(start), short(length)
     if found is None or first is None or count is None:
         return None
@@ -48,9 +46,15 @@ def _right(value: Any, count: Any) -> str | None:
     return None if found is None or n is None else found[max(len(found) - n, 0) :] if n > 0 else ""
 
 
+def joined(joint: str, parts: Sequence[str | None]) -> str | None:
+    """The texts, with the joint between them; None where one is none, or all are too long."""
+    known = [part for part in parts if part is not None]
+    n = sum(map(len, known)) + len(joint) * max(len(parts) - 1, 0)
+    return None if len(known) < len(parts) or n > LONGEST_TEXT else joint.join(known)
+
+
 def _concat(*values: Any) -> str | None:
-    parts = [text(value) for value in values]
-    return None if None in parts else "".join(parts)  # type: ignore[arg-type]
+    return joined("", [text(value) for value in values])
 
 
 def _concat_ws(separator: Any, *values: Any) -> str | None:
@@ -60,12 +64,15 @@ def _concat_ws(separator: Any, *values: Any) -> str | None:
     for value in map(tidy, values):
         several = value if isinstance(value, list) else [value]
         parts += (text(one) for one in several if tidy(one) is not None)
-    return None if joint is None or None in parts else joint.join(parts)  # type: ignore[arg-type]
+    return None if joint is None else joined(joint, parts)
 
 
 def _replace(value: Any, search: Any, replacement: Any = "") -> str | None:
     found, old, new = text(value), text(search), text(replacement)
     if found is None or old is None or new is None:
+        return None
+    grows = len(new) > len(old) > 0
+    if grows and len(found) + found.count(old) * (len(new) - len(old)) > LONGEST_TEXT:
         return None
     return found.replace(old, new) if old else found
 
@@ -78,34 +85,6 @@ def _split_part(value: Any, delimiter: Any, part: Any) -> str | None:
     parts = found.split(joint) if joint else [found]
     i = n - 1 if n > 0 else len(parts) + n
     return parts[i] if 0 <= i < len(parts) else ""
-
-
-def _regexp_extract(value: Any, pattern: Any, group: Any = 1) -> str | None:
-    """What a group holds of the first match, '' where there is none; group 0 is the match."""
-    found, wanted, n = text(value), text(pattern), short(group)
-    if found is None or wanted is None or n is None:
-        return None
-    try:
-        match = regex(_whole_group(wanted)).search(found)
-    except InvalidCriterion:
-        return None
-    if match is None:
-        return ""
-    groups = match.groups()
-    return (groups[n] or "") if 0 <= n < len(groups) else None
-
-
-def _whole_group(pattern: str) -> str:
-    return f"({closed(pattern)})"
-
-
-def _check_pattern(arguments: Sequence[Any]) -> None:
-    pattern = arguments[1]
-    if pattern is None:
-        return
-    if not isinstance(pattern, str):
-        raise InvalidCriterion(f"a pattern is a string, not {pattern!r}")
-    check_size(_whole_group(pattern))
 
 
 def _instr(value: Any, part: Any) -> int | None:
@@ -130,14 +109,13 @@ FUNCTIONS = table(
         Function("trim", _trimmed(str.strip), 1, 2),
         Function("ltrim", _trimmed(str.lstrip), 1, 2),
         Function("rtrim", _trimmed(str.rstrip), 1, 2),
-        Function("substring", _substring, 2, 3),
+        Function("substring", substring, 2, 3),
         Function("left", _left, 2, 2),
         Function("right", _right, 2, 2),
         Function("concat", _concat, 0, None),
         Function("concat_ws", _concat_ws, 1, None, on_missing=True, whole=True),
         Function("replace", _replace, 2, 3),
         Function("split_part", _split_part, 3, 3),
-        Function("regexp_extract", _regexp_extract, 2, 3, check=_check_pattern),
         Function("instr", _instr, 2, 2),
         Function("locate", _locate, 2, 3),
     ],

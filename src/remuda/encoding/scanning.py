@@ -1,0 +1,590 @@
+"""The scan: all that is asked of the texts of a term, decided in one pass over their bytes.
+
+Literal texts, those that patterns demand among them, stand in an automaton of Aho and Corasick. Its
+states are numbered level by level, so that the children of one lie side by side; a state with many
+has a row of its own, which knows the next state for every byte. Texts without case stand in a
+second automaton, over a folded copy. Strings that values are compared with are sorted, and a text
+is searched for among them.
+
+A table is 32-bit words, begins with its `_Header` and counts all offsets from its own start: tables
+are put one behind the other, stored and mapped as they are.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from remuda.arrays import Ints, Longs, Ragged, frozen, starts_of
+from remuda.jit import bare, kernel
+from remuda.model.demands import Demand
+
+Bytes = NDArray[np.uint8]
+U = np.uint64
+
+_ROW = 6  # children from which on a state has a row of its own
+_CELL, _LITERAL, _ACTION, _GLOB, _ORDER = 4, 4, 2, 4, 4  # words of each
+_ANYWHERE, _FROM_START, _IN_ORDER = 0, 1, 2  # what is yet to be seen to where a literal was seen
+_BEGINS, _ENDS = 1, 2  # how a glob is bound
+_LABEL = 16  # bits before the label of a state
+_LAST_CLOCK = (1 << 31) - 1
+
+
+class _Header(NamedTuple):
+    """Where the parts of a table lie, and how many there are."""
+
+    n_literals: int
+    most: int  # targets that one text can have
+    always: int  # targets of every text
+    n_always: int
+    orders: int  # each: its first space, how many cuts, where their texts and their sides are
+    n_orders: int
+    cased: int  # an automaton (`_Automaton`), 0 where there is none
+    folded: int
+    literals: int  # each: the next shorter at its end, its actions, those at the end, its length
+    actions: int  # each: what is yet to be seen to, and a target or a glob
+    globs: int  # each: its first piece, the one behind its last, how it is bound, its target
+    pieces: int  # texts
+    n_pieces: int
+
+
+class _Automaton(NamedTuple):
+    """Where the parts of an automaton lie."""
+
+    classes: int  # of each byte; 0 is that of those in no literal
+    n_classes: int
+    cells: int  # of each state: children or ~row, how many and its label, on failure, its literal
+    rows: int
+
+
+_AT = _Header(*range(len(_Header._fields)))
+_PART = _Automaton(*range(len(_Automaton._fields)))
+
+
+@dataclass(slots=True)
+class Asked:
+    """What is asked of the texts of one term.
+
+    A target is a space, or ~number of a condition that is to be tried. `orders` are the cuts of
+    strings, each with a first space: a text is in that, plus the number of cuts before it.
+    """
+
+    always: dict[int, None] = field(default_factory=dict)
+    orders: list[tuple[int, Sequence[tuple[str, int]]]] = field(default_factory=list)
+    demands: list[tuple[Demand, int]] = field(default_factory=list)
+
+    def add(self, demands: Iterable[Demand], space: int, number: int) -> None:
+        """A condition: the space where a demand is exact, its number where it is to be tried."""
+        for demand in demands:
+            target = space if demand.exact else ~number
+            if all(demand.pieces) and demand.pieces:
+                self.demands.append((demand, target))
+            else:
+                self.always[target] = None
+
+
+class _Words:
+    """The words of a table while it is written."""
+
+    def __init__(self, n_reserved: int) -> None:
+        self.parts: list[Ints] = [np.zeros(n_reserved, np.int32)]
+        self.size = n_reserved
+
+    def put(self, words: Any) -> int:
+        """Append words; where they lie."""
+        at = self.size
+        self.parts.append(np.asarray(words, np.int32).ravel())
+        self.size += len(self.parts[-1])
+        return at
+
+    def put_texts(self, texts: Sequence[bytes]) -> int:
+        """Append texts: where each begins among their bytes, and these."""
+        at = self.put(starts_of(list(map(len, texts))))
+        joined = b"".join(texts)
+        self.put(np.frombuffer(joined + bytes(-len(joined) % 4), np.int32))
+        return at
+
+
+@dataclass(slots=True)
+class _Literals:
+    """Literals of one automaton, with their actions wherever they are seen, and at the end."""
+
+    inside: dict[bytes, list[tuple[int, int]]] = field(default_factory=dict)
+    at_end: dict[bytes, list[tuple[int, int]]] = field(default_factory=dict)
+
+    def add(self, text: bytes, at_end: bool, action: int, target: int) -> None:
+        (self.at_end if at_end else self.inside).setdefault(text, []).append((action, target))
+
+    def texts(self) -> list[bytes]:
+        return sorted(self.inside.keys() | self.at_end.keys())
+
+
+def table_of(asked: Asked) -> Ints:
+    """What is asked, as a table."""
+    words = _Words(len(_AT))
+    always = words.put(list(asked.always))
+    orders = [_put_order(words, first, cuts) for first, cuts in asked.orders]
+    (cased, folded), globs = _arranged(asked.demands)
+    records: list[tuple[int, int, int, int]] = []
+    actions: list[tuple[int, int]] = []
+    automata = [_put_automaton(words, one, records, actions) for one in (cased, folded)]
+    records.append((-1, len(actions), len(actions), 0))
+    starts = starts_of([len(pieces) for pieces, _, _ in globs]).tolist()
+    pieces = [piece for own, _, _ in globs for piece in own]
+    bound = [(*starts[i : i + 2], how, target) for i, (_, how, target) in enumerate(globs)]
+    header = _Header(
+        len(records) - 1,
+        len(asked.always) + len(orders) + len(actions),
+        always,
+        len(asked.always),
+        words.put(orders),
+        len(orders),
+        automata[0],
+        automata[1],
+        words.put(records),
+        words.put(actions),
+        words.put(bound),
+        words.put_texts(pieces),
+        len(pieces),
+    )
+    words.parts[0][:] = header
+    return frozen(np.concatenate(words.parts))
+
+
+def _put_order(words: _Words, first: int, cuts: Sequence[tuple[str, int]]) -> tuple[int, ...]:
+    texts = words.put_texts([text.encode() for text, _ in cuts])
+    return first, len(cuts), texts, words.put([side for _, side in cuts])
+
+
+def _arranged(
+    demands: Sequence[tuple[Demand, int]],
+) -> tuple[tuple[_Literals, _Literals], list[tuple[list[bytes], int, int]]]:
+    """The literals of both automata; several pieces are found by the one that fewest have."""
+    both, globs = (_Literals(), _Literals()), list[tuple[list[bytes], int, int]]()
+    shared = Counter(piece for demand, _ in demands for piece in set(demand.pieces))
+    for demand, target in demands:
+        literals, pieces = both[demand.folded], [piece.encode() for piece in demand.pieces]
+        if len(pieces) == 1:
+            action = _FROM_START if demand.at_start else _ANYWHERE
+            literals.add(pieces[0], demand.at_end, action, target)
+            continue
+        rarest = min(
+            range(len(pieces)), key=lambda i: (shared[demand.pieces[i]], -len(demand.pieces[i]))
+        )
+        last = rarest == len(pieces) - 1 and demand.at_end
+        literals.add(pieces[rarest], last, _IN_ORDER, len(globs))
+        globs.append((pieces, _BEGINS * demand.at_start + _ENDS * demand.at_end, target))
+    return both, globs
+
+
+def _put_automaton(
+    words: _Words,
+    literals: _Literals,
+    records: list[tuple[int, int, int, int]],
+    actions: list[tuple[int, int]],
+) -> int:
+    """Append the automaton of the literals, numbered from those there are on."""
+    texts = literals.texts()
+    if not texts:
+        return 0
+    data = np.frombuffer(b"".join(texts), np.uint8)
+    classes = np.zeros(256, np.int32)
+    used = np.unique(data)
+    classes[used] = np.arange(1, len(used) + 1)
+    first = len(records)
+    cells, rows, links = _automaton(
+        data, starts_of(list(map(len, texts))), classes, len(used) + 1, first
+    )
+    for text, link in zip(texts, links.tolist(), strict=True):
+        begin = len(actions)
+        actions += literals.inside.get(text, ())
+        end = len(actions)
+        actions += literals.at_end.get(text, ())
+        records.append((link, begin, end, len(text)))
+    own = _Automaton(words.put(classes), len(used) + 1, words.put(cells), words.put(rows))
+    return words.put(own)
+
+
+@kernel
+def _automaton(
+    data: Bytes, starts: Longs, classes: Ints, n_classes: int, first_literal: int
+) -> tuple[Ints, Ints, Ints]:
+    """The cells and rows of the automaton of sorted texts, and each one's next shorter at its end.
+
+    Literals are numbered from `first_literal` on.
+    """
+    cells, row_of, ends = _states(data, starts, classes)
+    n_rows = row_of.max() + 1
+    rows = np.zeros((n_rows, n_classes), np.int32)
+    for state in range(len(cells)):
+        fail, first = np.int64(cells[state, 2]), np.int64(cells[state, 0])
+        row = row_of[state]
+        if row > 0:
+            for label in range(1, n_classes):
+                rows[row, label] = _next(cells, rows, row_of, fail, label)
+        for child in range(first, first + (cells[state, 1] & ((1 << _LABEL) - 1))):
+            label = cells[child, 1] >> _LABEL
+            cells[child, 2] = 0 if state == 0 else _next(cells, rows, row_of, fail, label)
+            if row >= 0:
+                rows[row, label] = child
+        if cells[state, 3] >= 0:
+            cells[state, 3] += first_literal
+        elif state > 0:
+            cells[state, 3] = cells[fail, 3]
+    links = np.empty(len(ends), np.int32)
+    for i in range(len(ends)):
+        links[i] = cells[cells[ends[i], 2], 3]
+    for state in range(len(cells)):
+        if row_of[state] >= 0:
+            cells[state, 0] = ~row_of[state]
+    return cells, rows, links
+
+
+@kernel
+def _states(data: Bytes, starts: Longs, classes: Ints) -> tuple[Ints, Ints, Ints]:
+    """The states, level by level: cells with children, labels and literals, and no more.
+
+    Then the row of each state or -1, and the state that each text ends in. A state has the texts
+    `low` to `high - 1`, which begin alike.
+    """
+    n_texts, most = len(starts) - 1, len(data) + 1
+    low, high = np.empty(most, np.int32), np.empty(most, np.int32)
+    depth, row_of = np.empty(most, np.int32), np.full(most, -1, np.int32)
+    cells, ends = np.zeros((most, _CELL), np.int32), np.empty(n_texts, np.int32)
+    low[0], high[0], depth[0] = 0, n_texts, 0
+    n, n_rows, state = 1, 0, 0
+    while state < n:
+        i, at = np.int64(low[state]), np.int64(depth[state])
+        cells[state, 0], cells[state, 3] = n, -1
+        if starts[i + 1] - starts[i] == at:
+            cells[state, 3], ends[i] = i, state
+            i += 1
+        while i < high[state]:
+            label = data[starts[i] + at]
+            low[n], depth[n] = i, at + 1
+            while i < high[state] and data[starts[i] + at] == label:
+                i += 1
+            high[n] = i
+            cells[n, 1] = classes[label] << _LABEL
+            n += 1
+        n_children = n - cells[state, 0]
+        cells[state, 1] |= n_children
+        if state == 0 or n_children >= _ROW:
+            row_of[state] = n_rows
+            n_rows += 1
+        state += 1
+    return cells[:n].copy(), row_of[:n].copy(), ends
+
+
+@kernel
+def _next(cells: Ints, rows: Ints, row_of: Ints, state: int, label: int) -> int:
+    """The state behind a state for a label, while rows are filled level by level."""
+    while row_of[state] < 0:
+        first = cells[state, 0]
+        for child in range(first, first + (cells[state, 1] & ((1 << _LABEL) - 1))):
+            if cells[child, 1] >> _LABEL == label:
+                return child
+        state = cells[state, 2]
+    return np.int64(rows[row_of[state], label])  # type: ignore[return-value]
+
+
+# The scan of texts
+
+
+class Scratch:
+    """What the scan writes to, for one call at a time."""
+
+    def __init__(self, n_literals: int, most: int) -> None:
+        self.stamps = np.zeros(n_literals, np.int32)
+        self.clock = 0
+        self.targets = np.empty(max(2 * most, 1 << 12), np.int32)
+        self.folded = np.empty(1 << 12, np.uint8)
+
+
+class Scanner:
+    """Tables one behind the other, and the scan of texts by them; for any number of threads."""
+
+    def __init__(self, tables: Sequence[Ints]) -> None:
+        self.bases = starts_of(list(map(len, tables)))
+        self.words: Ints = frozen(np.concatenate(tables)) if tables else np.zeros(0, np.int32)
+        headers = [table[: len(_AT)] for table in tables]
+        self._n_literals = max((int(one[_AT.n_literals]) for one in headers), default=0)
+        self._most = max((int(one[_AT.most]) for one in headers), default=0)
+        self._spare: deque[Scratch] = deque()
+
+    def scan(self, data: Bytes, starts: Longs, ends: Longs, bases: Longs) -> Ragged:
+        """The targets of each text, ascending, each once; `bases` has the table of each."""
+        try:
+            scratch = self._spare.pop()
+        except IndexError:
+            scratch = Scratch(self._n_literals, self._most)
+        n = len(starts)
+        if scratch.clock + n >= _LAST_CLOCK:
+            scratch.stamps[:] = 0
+            scratch.clock = 0
+        if len(data) > len(scratch.folded):
+            scratch.folded = np.empty(2 * len(data), np.uint8)
+        counts, done, pieces = np.zeros(n + 1, np.int64), 0, []
+        while True:
+            done, n_targets = _scan(
+                data, starts, ends, bases, self.words, done, scratch.clock, scratch.stamps,
+                scratch.folded, scratch.targets, counts,
+            )  # fmt: skip
+            pieces.append(scratch.targets[:n_targets].copy())
+            if done == n:
+                break
+        scratch.clock += n
+        self._spare.append(scratch)
+        items = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
+        return Ragged(np.cumsum(counts), items)
+
+
+@kernel
+def _scan(
+    data: Bytes,
+    starts: Longs,
+    ends: Longs,
+    bases: Longs,
+    words: Ints,
+    done: int,
+    clock: int,
+    stamps: Ints,
+    folded: Bytes,
+    targets: Ints,
+    counts: Longs,
+) -> tuple[int, int]:
+    """Scan texts from number `done` on while there is room; how many are done, and targets."""
+    octets = words.view(np.uint8)
+    n = 0
+    for i in range(done, len(starts)):
+        base = bases[i]
+        if len(targets) - n < words[base + _AT.most]:
+            return i, n
+        first, begin, end = n, starts[i], ends[i]
+        now = np.int32(clock + i + 1)
+        always = base + words[base + _AT.always]
+        for j in range(always, always + words[base + _AT.n_always]):
+            targets[n] = words[j]
+            n += 1
+        order = base + words[base + _AT.orders]
+        for _ in range(words[base + _AT.n_orders]):
+            targets[n] = words[order] + _place(words, octets, base, order, data, begin, end)
+            n += 1
+            order += _ORDER
+        if words[base + _AT.cased]:
+            at = base + words[base + _AT.cased]
+            n = _walk(words, octets, base, at, data, begin, end, stamps, now, targets, n)
+        if words[base + _AT.folded]:
+            at = base + words[base + _AT.folded]
+            end = _fold(data, begin, end, folded)
+            n = _walk(words, octets, base, at, folded, 0, end, stamps, now, targets, n)
+        n = _once(targets, first, n)
+        counts[i + 1] = n - first
+    return len(starts), n
+
+
+@bare
+def _fold(data: Bytes, begin: int, end: int, folded: Bytes) -> int:
+    """Write the text as `model.demands.folded` has it; its length."""
+    n = 0
+    i = begin
+    while i < end:
+        byte = data[U(i)]
+        if np.uint8(byte - 65) < np.uint8(26):
+            byte = np.uint8(byte + 32)
+        elif byte == 0xC5 and i + 1 < end and data[U(i + 1)] == 0xBF:  # U+017F
+            byte = np.uint8(115)
+            i += 1
+        elif byte == 0xE2 and i + 2 < end and data[i + 1] == 0x84 and data[i + 2] == 0xAA:  # U+212A
+            byte = np.uint8(107)
+            i += 2
+        folded[U(n)] = byte
+        n += 1
+        i += 1
+    return n
+
+
+@bare
+def _place(
+    words: Ints, octets: Bytes, base: int, order: int, data: Bytes, begin: int, end: int
+) -> int:
+    """How many cuts lie before the text."""
+    n_cuts = words[order + 1]
+    texts, sides = base + words[order + 2], base + words[order + 3]
+    bytes_at = (texts + n_cuts + 1) * 4
+    low, high = 0, n_cuts
+    while low < high:
+        middle = (low + high) >> 1
+        at, stop = bytes_at + words[texts + middle], bytes_at + words[texts + middle + 1]
+        i = begin
+        while at < stop and i < end and octets[U(at)] == data[U(i)]:
+            at += 1
+            i += 1
+        if at == stop:  # the cut's text begins the text, or is it
+            before = i < end or words[sides + middle] == 0
+        else:
+            before = i < end and octets[U(at)] < data[U(i)]
+        if before:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@bare
+def _walk(
+    words: Ints,
+    octets: Bytes,
+    base: int,
+    automaton: int,
+    text: Bytes,
+    begin: int,
+    end: int,
+    stamps: Ints,
+    now: np.int32,
+    targets: Ints,
+    n: int,
+) -> int:
+    """Write the targets of the literals in the text, from n on; the new n.
+
+    What a literal leads to is decided where it is first seen, or at the end; those that end where
+    it does are then done, too, so a text that is full of them costs no more than they are.
+    """
+    classes = U(base + words[automaton + _PART.classes])
+    n_classes = U(words[automaton + _PART.n_classes])
+    cells, rows = (
+        U(base + words[automaton + _PART.cells]),
+        U(base + words[automaton + _PART.rows]),
+    )
+    literals = base + words[base + _AT.literals]
+    state = U(0)
+    for i in range(begin, end):
+        label = words[classes + U(text[U(i)])]
+        if label == 0:
+            state = U(0)
+            continue
+        while True:
+            first = words[cells + state * U(_CELL)]
+            if first < 0:
+                state = U(words[rows + U(~first) * n_classes + U(label)])
+                break
+            child = U(first)
+            last = child + U(words[cells + state * U(_CELL) + U(1)] & ((1 << _LABEL) - 1))
+            while child < last and words[cells + child * U(_CELL) + U(1)] >> _LABEL != label:
+                child += U(1)
+            if child < last:
+                state = child
+                break
+            state = U(words[cells + state * U(_CELL) + U(2)])
+        literal = words[cells + state * U(_CELL) + U(3)]
+        while literal >= 0 and stamps[literal] != now:
+            stamps[literal] = now
+            record = literals + literal * _LITERAL
+            n = _act(
+                words, octets, base, words[record + 1], words[record + 2],
+                i + 1 - begin == words[record + 3], text, begin, end, targets, n,
+            )  # fmt: skip
+            literal = words[record]
+    literal = words[cells + state * U(_CELL) + U(3)]
+    while literal >= 0:
+        record = literals + literal * _LITERAL
+        n = _act(
+            words, octets, base, words[record + 2], words[record + _LITERAL + 1],
+            end - begin == words[record + 3], text, begin, end, targets, n,
+        )  # fmt: skip
+        literal = words[record]
+    return n
+
+
+@bare
+def _act(
+    words: Ints,
+    octets: Bytes,
+    base: int,
+    first: int,
+    last: int,
+    from_start: bool,
+    text: Bytes,
+    begin: int,
+    end: int,
+    targets: Ints,
+    n: int,
+) -> int:
+    """Write the targets of a literal's actions, from n on; the new n."""
+    actions = base + words[base + _AT.actions]
+    for at in range(actions + first * _ACTION, actions + last * _ACTION, _ACTION):
+        action, target = words[at], words[at + 1]
+        if action == _IN_ORDER:
+            glob = base + words[base + _AT.globs] + target * _GLOB
+            if _in_order(words, octets, base, glob, text, begin, end):
+                targets[n] = words[glob + 3]
+                n += 1
+        elif action == _ANYWHERE or from_start:
+            targets[n] = target
+            n += 1
+    return n
+
+
+@bare
+def _in_order(
+    words: Ints, octets: Bytes, base: int, glob: int, text: Bytes, begin: int, end: int
+) -> bool:
+    """Whether the text has the pieces of a glob, one behind the other; the ends come first."""
+    starts = base + words[base + _AT.pieces]
+    bytes_at = (starts + words[base + _AT.n_pieces] + 1) * 4
+    first, last, bound = words[glob], words[glob + 1], words[glob + 2]
+    if bound & _BEGINS:
+        at, stop = bytes_at + words[starts + first], bytes_at + words[starts + first + 1]
+        if end - begin < stop - at or not _same(octets, at, stop, text, begin):
+            return False
+        begin += stop - at
+        first += 1
+    if bound & _ENDS:
+        last -= 1
+        at, stop = bytes_at + words[starts + last], bytes_at + words[starts + last + 1]
+        if end - begin < stop - at or not _same(octets, at, stop, text, end - (stop - at)):
+            return False
+        end -= stop - at
+    for piece in range(first, last):
+        at, stop = bytes_at + words[starts + piece], bytes_at + words[starts + piece + 1]
+        while end - begin >= stop - at and not _same(octets, at, stop, text, begin):
+            begin += 1
+        if end - begin < stop - at:
+            return False
+        begin += stop - at
+    return True
+
+
+@bare
+def _same(octets: Bytes, at: int, stop: int, text: Bytes, begin: int) -> bool:
+    for i in range(stop - at):  # noqa: SIM110 - a kernel
+        if octets[U(at + i)] != text[U(begin + i)]:
+            return False
+    return True
+
+
+@bare
+def _once(targets: Ints, first: int, last: int) -> int:
+    """Sort the targets and leave each once; where they end then."""
+    gap = 1
+    while gap < (last - first) // 9:
+        gap = 3 * gap + 1
+    while gap > 0:  # Shell's sort: most are few, and none may be slow
+        for i in range(first + gap, last):
+            target, j = targets[i], i
+            while j >= first + gap and targets[j - gap] > target:
+                targets[j] = targets[j - gap]
+                j -= gap
+            targets[j] = target
+        gap //= 3
+    n = first
+    for i in range(first, last):
+        if i == first or targets[i] != targets[n - 1]:
+            targets[n] = targets[i]
+            n += 1
+    return n

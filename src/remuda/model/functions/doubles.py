@@ -1,0 +1,164 @@
+"""Functions of doubles; what mathematics has no number for is missing or NaN, as in Spark."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import ROUND_HALF_EVEN, Decimal
+from typing import Any
+
+from remuda.model.functions.arguments import EXACT, Numeric, fitted, number, short
+from remuda.model.functions.arithmetic import remainder, within
+from remuda.model.functions.function import Function, table
+
+_LONGEST_DOUBLE = 400  # no double has a digit further than this from its point
+_EXACT_EVEN = EXACT.copy()
+_EXACT_EVEN.rounding = ROUND_HALF_EVEN
+
+
+def _of_double(function: Callable[[float], float]) -> Callable[[Any], float | None]:
+    """NaN where there is no result, infinite where it is too large."""
+
+    def apply(value: Any) -> float | None:
+        found = number(value)
+        return None if found is None else _tried(function, float(found))
+
+    return apply
+
+
+def _of_doubles(function: Callable[[float, float], float]) -> Callable[[Any, Any], float | None]:
+    def apply(value: Any, other: Any) -> float | None:
+        one, two = number(value), number(other)
+        return None if one is None or two is None else _tried(function, float(one), float(two))
+
+    return apply
+
+
+def _tried(function: Callable[..., float], *values: float) -> float:
+    try:
+        return function(*values)
+    except ValueError:
+        return math.nan
+    except OverflowError:
+        return math.inf
+
+
+def _logarithm(
+    function: Callable[[float], float], beyond: float = 0.0
+) -> Callable[[Any], float | None]:
+    """A logarithm, which is missing where there is none."""
+
+    def apply(value: Any) -> float | None:
+        found = number(value)
+        return None if found is None or float(found) <= beyond else function(float(found))
+
+    return apply
+
+
+def _log(base: Any, value: Any = None) -> float | None:
+    """The logarithm to a base, or the natural one of a single argument."""
+    if value is None:
+        return _ln(base)
+    one, two = _ln(value), _ln(base)
+    if one is None or two is None:
+        return None
+    return one / two if two else math.nan if one == 0 or math.isnan(one) else math.inf * one
+
+
+_ln = _logarithm(math.log)
+
+
+def _sign(value: Any) -> float | None:
+    found = number(value)
+    if found is None:
+        return None
+    one = float(found)
+    return one if one == 0 or math.isnan(one) else math.copysign(1.0, one)
+
+
+def _power(base: float, exponent: float) -> float:
+    """As Java has it: one to the NaN is NaN, as is one to infinity."""
+    if math.isnan(exponent) or (abs(base) == 1 and math.isinf(exponent)):
+        return math.nan
+    try:
+        return math.pow(base, exponent)
+    except ValueError:  # 0 to a negative number, or a root of a negative one
+        if base != 0:
+            return math.nan
+        odd = exponent.is_integer() and exponent % 2 == 1
+        return math.copysign(math.inf, base) if odd else math.inf
+    except OverflowError:
+        return -math.inf if base < 0 and exponent % 2 == 1 else math.inf
+
+
+def _pmod(value: Any, by: Any) -> Numeric | None:
+    """The remainder that is not negative, where the divisor is not."""
+    rest = remainder(value, by)
+    other = number(by)
+    if rest is None or other is None or not rest < 0:
+        return rest
+    if isinstance(rest, float):
+        return remainder(rest + float(other), float(other))
+    if isinstance(rest, int) and isinstance(other, int):
+        return remainder(rest + other, other)
+    return remainder(EXACT.add(Decimal(rest), Decimal(other)), other)
+
+
+def _bround(value: Any, digits: Any = 0) -> Numeric | None:
+    """Halves are rounded to the even neighbour."""
+    found, scale = number(value), short(digits)
+    if found is None or scale is None:
+        return None
+    if type(found) is int:
+        return found if scale >= 0 else within(int(_even(Decimal(found), scale)))
+    if type(found) is float:
+        if not math.isfinite(found) or scale > _LONGEST_DOUBLE:
+            return found
+        return float(_even(Decimal(repr(found)), scale)) + 0.0
+    exact = Decimal(found)
+    own = -int(exact.as_tuple().exponent)
+    kept = min(scale, own)
+    return fitted(_even(exact, kept).quantize(Decimal((0, (1,), -max(kept, 0))), context=EXACT))
+
+
+def _even(value: Decimal, scale: int) -> Decimal:
+    if scale < -_LONGEST_DOUBLE:
+        return Decimal(0)
+    return value.quantize(Decimal((0, (1,), -scale)), context=_EXACT_EVEN)
+
+
+def _rint(value: float) -> float:
+    return math.copysign(float(round(value)), value) if math.isfinite(value) else value
+
+
+FUNCTIONS = table(
+    [
+        Function("sqrt", _of_double(math.sqrt), 1, 1),
+        Function("cbrt", _of_double(math.cbrt), 1, 1),
+        Function("exp", _of_double(math.exp), 1, 1),
+        Function("ln", _ln, 1, 1),
+        Function("log", _log, 1, 2),
+        Function("log10", _logarithm(math.log10), 1, 1),
+        Function("log2", _logarithm(math.log2), 1, 1),
+        Function("log1p", _logarithm(math.log1p, -1.0), 1, 1),
+        Function("power", _of_doubles(_power), 2, 2),
+        Function("sign", _sign, 1, 1),
+        Function("pmod", _pmod, 2, 2),
+        Function("bround", _bround, 1, 2),
+        Function("rint", _of_double(_rint), 1, 1),
+        Function("hypot", _of_doubles(math.hypot), 2, 2),
+        Function("degrees", _of_double(lambda value: value * (180.0 / math.pi)), 1, 1),
+        Function("radians", _of_double(lambda value: value * (math.pi / 180.0)), 1, 1),
+        Function("sin", _of_double(math.sin), 1, 1),
+        Function("cos", _of_double(math.cos), 1, 1),
+        Function("tan", _of_double(math.tan), 1, 1),
+        Function("asin", _of_double(math.asin), 1, 1),
+        Function("acos", _of_double(math.acos), 1, 1),
+        Function("atan", _of_double(math.atan), 1, 1),
+        Function("atan2", _of_doubles(lambda y, x: math.atan2(y + 0.0, x + 0.0)), 2, 2),
+        Function("pi", lambda: math.pi, 0, 0),
+        Function("e", lambda: math.e, 0, 0),
+    ],
+    pow="power",
+    signum="sign",
+)
