@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from ipaddress import IPv4Address
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,7 @@ def main() -> None:
     _many(table, "sets", sets, lists)
     _terms(table, rng)
     _elements(table, rng)
+    _networks(table, rng)
     Console().print(table)
 
 
@@ -90,6 +92,43 @@ def _elements(table: Table, rng: np.random.Generator) -> None:
     seconds = clock.best(lambda: [found(event) for event in events])
     cost = f"{seconds / len(events) * 1e6:.0f} µs an event"
     table.add_row(f"{_FEWER:,} conditions on the elements of a list of 10", cost)
+
+
+def _networks(table: Table, rng: np.random.Generator) -> None:
+    """20,000 networks on one attribute beside as many ranges of numbers, the values all new."""
+    firsts = rng.integers(0, 2**24, _FEWER) << 8
+    networks = [attr("v").in_network(f"{IPv4Address(int(one))}/24") for one in firsts]
+    ranges = [attr("v").between(int(one), int(one) + 255) for one in firsts]
+    numbers = rng.integers(0, 2**32, 100_000)
+    texts = [str(IPv4Address(one)) for one in numbers.tolist()]
+    ways = [(networks, texts), (ranges, numbers.tolist())]
+    vocabularies = [plan(criteria)[1] for criteria, _ in ways]
+    encoders = [Encoder(one) for one in vocabularies]
+    for (criteria, values), encoder in zip(ways, encoders, strict=True):
+        columns = pa.table({"v": values[:1_000]})
+        seen = encoder.encode([{"v": value} for value in values[:1_000]], 0)
+        if not np.array_equal(arrow.encode(encoder, columns, 0).spaces, seen.spaces):
+            raise AssertionError("columns and dicts of addresses give different spaces")
+        segment = Segment.build(criteria, matcher="auto")
+        for value in values[:3]:
+            held = sum(one.holds({"v": value}) for one in criteria)
+            if len(segment.match(segment.encoder.encode([{"v": value}], 0)).rows) != held:
+                raise AssertionError("networks are not found as they hold")
+    columnar = [
+        clock.best(lambda one=one, values=values: arrow.encode(one, pa.table({"v": values}), 0))
+        for one, values in zip(encoders, (pa.array(texts), pa.array(numbers)), strict=True)
+    ]
+    events = [[{"v": value} for value in values] for _, values in ways]
+    plainly = [
+        min(
+            clock.timed(lambda one=one, dicts=dicts: Encoder(one).encode(dicts, 0))[1]
+            for _ in "abc"
+        )
+        for one, dicts in zip(vocabularies, events, strict=True)
+    ]
+    for what, (own, other) in (("Arrow", columnar), ("dicts", plainly)):
+        cost = f"{own / len(texts) * 1e9:.0f} ns an event, {own / other:.2f} of {_FEWER:,} ranges"
+        table.add_row(f"{_FEWER:,} networks on one attribute, new values, {what}", cost)
 
 
 def _plain_events(table: Table) -> None:

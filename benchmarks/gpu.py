@@ -222,10 +222,10 @@ def _kernel_seconds(gpu: Gpu, events: EventBatch) -> float:
     here = kernels()
     cuda: Any = here.numba.cuda
     index = gpu._home.placed()
-    nothing = {kind: cuda.to_device(np.zeros(1, kind)) for kind in ("u4", "i4")}
+    nothing = {kind: cuda.to_device(np.zeros(1, kind)) for kind in ("u1", "u4", "i4")}
     output = here.Output(
         cuda.device_array(len(events), np.int64), nothing["u4"], nothing["u4"], nothing["u4"],
-        nothing["i4"], nothing["i4"],
+        nothing["i4"], nothing["i4"], nothing["i4"], nothing["u1"],
     )  # fmt: skip
     batch = here.Events(
         *map(cuda.to_device, (events.starts.astype(np.uint32), events.spaces.astype(np.uint32)))
@@ -236,7 +236,7 @@ def _kernel_seconds(gpu: Gpu, events: EventBatch) -> float:
         begin, end = cuda.event(), cuda.event()
         begin.record()
         here.answering[here.COUNT][len(events), here.THREADS, 0, shared](
-            index, batch, np.uint32(len(events)), np.uint32(n_dims), output
+            index, batch, np.uint32(len(events)), np.uint32(n_dims), np.int32(0), output
         )
         end.record()
         end.synchronize()

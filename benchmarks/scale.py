@@ -37,6 +37,7 @@ from remuda.spark.starting import session
 
 _CORES = len(os.sched_getaffinity(0))
 _HEAP = "2g"
+SPLIT, SHARDS = 1_000_000, 4  # so many criteria are also asked in groups of segments; how many
 _CHECKED = 64  # events whose matches are counted in this process, too
 _WARMING = 1_000  # events that are asked about before: the JVM compiles, workers open the index
 
@@ -61,6 +62,7 @@ class Size:
 
 
 SIZES = (
+    Size("ads-30k", "ads", 30_000, 200_000, 20_000),
     Size("ads-100k", "ads", 100_000, 200_000, 20_000),
     Size("ads-300k", "ads", 300_000, 200_000, 20_000),
     Size("ads-1m", "ads", 1_000_000, 200_000, 20_000),
@@ -126,6 +128,8 @@ def _of_size(size: Size) -> Iterator[tuple[str, Work, int]]:
         yield f"{size.name}-reach", _reach, size.reached
     if size.matched:
         yield f"{size.name}-match", _match, size.matched
+    if size.matched and size.criteria >= SPLIT:
+        yield f"{size.name}-shards", partial(_match, shards=SHARDS), size.matched
     if size is MANY:
         for name, how in _WAYS.items():
             yield f"{size.name}-{name}", partial(_listed, **how), 1
@@ -133,7 +137,8 @@ def _of_size(size: Size) -> Iterator[tuple[str, Work, int]]:
 
 def _measured(part: str, size: Size, work: Work, n: int) -> Figures:
     """One part in a session of its own, so that no memory of another is counted."""
-    conf = {"spark.driver.memory": _HEAP, "spark.local.dir": str(size.home / "spark")}
+    scratch = size.home / f"spark-{part}"
+    conf = {"spark.driver.memory": _HEAP, "spark.local.dir": str(scratch)}
     spark = session(f"local[{_CORES}]", **conf)
     spark.conf.set("spark.sql.shuffle.partitions", str(2 * _CORES))
     try:
@@ -146,7 +151,7 @@ def _measured(part: str, size: Size, work: Work, n: int) -> Figures:
             wall, spent = time.perf_counter() - began, cpu() - spent
     finally:
         spark.stop()
-        shutil.rmtree(size.home / "spark", ignore_errors=True)
+        shutil.rmtree(scratch, ignore_errors=True)
     nbytes = read_version(size.index).nbytes
     now = datetime.now(UTC).isoformat(timespec="seconds")
     return Figures(part, size.criteria, n, matches, wall, spent, peak.worker, peak.jvm, nbytes, now)
@@ -193,8 +198,8 @@ def _reach(spark: SparkSession, size: Size, n: int) -> int:
     return int(found.agg(sf.sum("events")).collect()[0][0])
 
 
-def _match(spark: SparkSession, size: Size, n: int) -> int:
-    answers = match(_events(spark, size, n), size.index, event="event")
+def _match(spark: SparkSession, size: Size, n: int, *, shards: int | None = None) -> int:
+    answers = match(_events(spark, size, n), size.index, event="event", shards=shards)
     counted = answers.select("id", sf.size("matches").alias("n"))
     if n == _WARMING:
         _check(spark, size, counted)

@@ -1,4 +1,8 @@
-"""Matching on Spark beside the ways in which one would write it without an index."""
+"""Matching on Spark beside the ways in which one would write it without an index.
+
+Also ids as numbers beside those as text, and `explode=True` beside exploding afterwards.
+REMUDA_PARTS=dense-100000,dense-1000000 chooses shapes and numbers of criteria.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +25,7 @@ from pyspark.sql import functions as sf
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.processes import cpu
 from remuda.index.index import Index, load
 from remuda.index.question import Question
 from remuda.language.criterion import Criterion
@@ -35,7 +40,6 @@ _BATCH = 10_000  # rows, as Spark sends them
 _REPEATS = 3
 _WARMING, _WARM_S = 6, 20.0  # whole runs, seconds: so long the JVM goes on compiling
 _CORES = len(os.sched_getaffinity(0))
-_TICK = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +123,10 @@ class Cost:
 
 def main(n_criteria: int = 100_000, n_large: int = 1_000_000, n_events: int = 200_000) -> None:
     """Measure and print; a way that counts other matches than the index does is refused."""
+    wanted = os.environ.get("REMUDA_PARTS")
     for shape in SHAPES:
         for n, large in ((n_criteria, False), (n_large, True)):
-            if n:
+            if n and (wanted is None or f"{shape.name}-{n}" in wanted.split(",")):
                 _compare(shape, n, n_events, large=large)
 
 
@@ -136,15 +141,15 @@ def _compare(shape: Shape, n: int, n_events: int, *, large: bool) -> None:
         for name in names:
             table.add_column(name, justify="right")
         load(task.index).match_many(task.table(64)).to_arrow()  # workers find the kernels compiled
-        *others, own = WAYS
-        ours = _measured(spark, task, own)
+        ours, *more = [_measured(spark, task, own) for own in OURS]
         memory = _memory(spark, task)  # while workers hold nothing of the other ways
-        for way in others:
+        for way in WAYS:
             if (way.large or not large) and not (way.masks and shape.n_values > 4):
                 table.add_row(*_measured(spark, task, way).row(ours))
-        table.add_row(*ours.row(ours))
+        for one in (ours, *more):
+            table.add_row(*one.row(ours))
         Console(width=max(120, Console().width)).print(table)
-        _show_overhead(task, ours, *memory)
+        _show_overhead(task, [ours, *more], *memory)
     finally:
         spark.stop()
         shutil.rmtree(home, ignore_errors=True)
@@ -162,7 +167,7 @@ def _draw(shape: Shape, n: int, n_events: int, home: Path) -> Task:
         And(*[name.eq(value) for name, value in zip(names, row, strict=True) if value >= 0])
         for row in criteria.tolist()
     )
-    Index.build(Criterion(f"c{i}", one) for i, one in enumerate(expressions)).save(task.index)
+    Index.build(Criterion(str(i), one) for i, one in enumerate(expressions)).save(task.index)
     np.save(home / "criteria.npy", criteria)
     return task
 
@@ -196,30 +201,9 @@ def _measured(spark: SparkSession, task: Task, way: Way) -> Cost:
 
 def _count(way: Way, spark: SparkSession, task: Task, n: int) -> tuple[int, float, float]:
     frame = way.run(spark, task, n)
-    begin, spent = time.perf_counter(), _cpu()
+    begin, spent = time.perf_counter(), cpu()
     found = frame.collect()[0][0]
-    return found or 0, time.perf_counter() - begin, _cpu() - spent
-
-
-def _cpu() -> float:
-    """CPU-seconds of all that this process started and that is still there: JVM and workers."""
-    parents, ticks = {}, {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = path.read_text().rpartition(")")[2].split()
-        except OSError:  # it has just ended
-            continue
-        parents[int(path.parent.name)] = int(fields[1])
-        ticks[int(path.parent.name)] = sum(map(int, fields[11:15]))  # with its ended children
-
-    def ours(process: int) -> bool:
-        while process in parents:
-            process = parents[process]
-            if process == os.getpid():
-                return True
-        return False
-
-    return sum(spent for process, spent in ticks.items() if ours(process)) / _TICK
+    return found or 0, time.perf_counter() - begin, cpu() - spent
 
 
 def _counting_join(spark: SparkSession, task: Task, n: int) -> DataFrame:
@@ -292,6 +276,21 @@ def _ours(spark: SparkSession, task: Task, n: int) -> DataFrame:
     return match(task.frame(spark, n), task.index).agg(sf.sum(sf.size("matches")))
 
 
+def _ours_in_numbers(spark: SparkSession, task: Task, n: int) -> DataFrame:
+    return match(task.frame(spark, n), task.index, ids="int").agg(sf.sum(sf.size("matches")))
+
+
+def _exploding(spark: SparkSession, task: Task, n: int) -> DataFrame:
+    answers = match(task.frame(spark, n), task.index, explode=True)
+    return answers.agg(sf.count("matches"), sf.max("matches"), sf.max("event"))
+
+
+def _exploded_afterwards(spark: SparkSession, task: Task, n: int) -> DataFrame:
+    answers = match(task.frame(spark, n), task.index)
+    answers = answers.withColumn("matches", sf.explode("matches"))
+    return answers.agg(sf.count("matches"), sf.max("matches"), sf.max("event"))
+
+
 def _unpivoted(events: DataFrame) -> DataFrame:
     """A row for each attribute of each event, which keeps its columns."""
     pairs = [
@@ -331,14 +330,15 @@ def _asked_is_met() -> Column:
     return reduce(and_, each)
 
 
-def _show_overhead(task: Task, ours: Cost, own: int, mapped: int) -> None:
+def _show_overhead(task: Task, costs: list[Cost], own: int, mapped: int) -> None:
     """What Spark adds to the same batches in this process, and what a worker holds."""
     n = len(task.events)
     index, batches = load(task.index), task.table(n).to_batches(max_chunksize=_BATCH)
     index.match_many(batches[0])
     seconds = [_timed(lambda: [index.match_many(one) for one in batches]) for _ in range(_REPEATS)]
-    here_us, there_us = float(np.median(seconds)) / n * 1e6, ours.cpu_us
+    here_us = float(np.median(seconds)) / n * 1e6
     texts = [_timed(lambda: [_ids(index, one) for one in batches]) for _ in range(_REPEATS)]
+    there_us, numbers_us, exploding_us, afterwards_us = (one.cpu_us for one in costs)
     shown = Table("what", "measured", title="what Spark adds")
     shown.add_row("in this process, Arrow batches", f"{here_us:.1f} CPU-µs an event")
     shown.add_row(
@@ -346,7 +346,9 @@ def _show_overhead(task: Task, ours: Cost, own: int, mapped: int) -> None:
     )
     shown.add_row("on Spark, JVM and workers", f"{there_us:.1f} CPU-µs an event")
     shown.add_row("above the first of these", f"{there_us - here_us:.1f} CPU-µs an event")
+    shown.add_row("the same with ids as numbers", f"{numbers_us - here_us:.1f} CPU-µs an event")
     shown.add_row("share of its throughput a core", f"{here_us / there_us:.0%}")
+    shown.add_row("explode=True / exploding afterwards", f"{exploding_us / afterwards_us:.2f}")
     shown.add_row("memory of a worker that is its own", f"{own / 1e6:,.0f} MB")
     shown.add_row("the index that it maps", f"{mapped / 1e6:,.0f} MB")
     Console().print(shown)
@@ -386,7 +388,12 @@ WAYS = (
     Way("pivot join on the rarest predicate", _pivot_join, 0.01),
     Way("cross join on masks", _mask_join, 0.01, masks=True),
     Way("bitset AND in mapInArrow", _bitset, 0.1, large=True),
-    Way("remuda.spark.match", _ours, 1.0, large=True),
+)
+OURS = (
+    Way("remuda.spark.match", _ours, 1.0),
+    Way("the same, ids as numbers", _ours_in_numbers, 1.0),
+    Way("the same, explode=True", _exploding, 0.25),
+    Way("the same, exploded afterwards", _exploded_afterwards, 0.25),
 )
 
 

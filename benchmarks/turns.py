@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from benchmarks import clock, text
+from benchmarks import clock
 from benchmarks.definitions import chosen, generator, small
 from benchmarks.measure import builder, warm_up
 from remuda.encoding.generated import event_batch
@@ -36,6 +36,8 @@ class Case(NamedTuple):
 def cases(name: str, only: Sequence[str]) -> list[Case]:
     """The cases of a benchmark: experiments by name or group, `auto`, `encoding`, `text`."""
     if name == "text":
+        from benchmarks import text  # which other commits may have not all for
+
         return [
             Case(f"{rules}, {lane}", {"rules": rules, "lane": lane}, {}, None, None)
             for rules, lanes in text.LANES.items()
@@ -81,6 +83,8 @@ def _ways_of_matcher(case: Case) -> tuple[int, dict[str, Callable[[], Any]]]:
 
 def _ways_of_index(case: Case) -> tuple[int, dict[str, Callable[[], Any]]]:
     if "lane" in case.workload:
+        from benchmarks import text
+
         return text.ways(case.workload["rules"], case.workload["lane"])
     import pyarrow as pa
 

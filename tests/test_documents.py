@@ -29,7 +29,8 @@ def test_paths_exist(document: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "document", ["README.md", "docs/formats.md", "docs/language.md", "docs/regions.md"]
+    "document",
+    ["README.md", "docs/formats.md", "docs/language.md", "docs/regions.md", "docs/live.md"],
 )
 def test_examples_run_and_say_what_their_comments_say(document: str) -> None:
     scope: dict[str, object] = {}

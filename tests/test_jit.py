@@ -14,7 +14,7 @@ import pytest
 
 from remuda import jit
 
-_CONSTANT = "LIMIT = {limit}\n"
+_CONSTANT = "import numpy as np\n\nLIMIT = {limit}\n"
 _KERNELS = """
 from remuda.jit import inlined, kernel
 from remuda_constants import LIMIT
@@ -45,7 +45,7 @@ def _said_anew() -> None:
     jit._say_once.cache_clear()
 
 
-def _imported(folder: Path, limit: int = 3, comparison: str = ">") -> Any:
+def _imported(folder: Path, limit: int | str = 3, comparison: str = ">") -> Any:
     """The kernel of a copy of the two modules, as another process would see it."""
     folder.mkdir()
     texts = {"remuda_constants": _CONSTANT.format(limit=limit)}
@@ -83,6 +83,13 @@ def test_what_a_kernel_uses_is_part_of_it(change, answer, tmp_path, kept) -> Non
     assert _imported(tmp_path / "one")(4)
     changed = _imported(tmp_path / "two", **change)
     assert changed(4) is answer
+    assert _hits(changed) == 0
+
+
+def test_numbers_of_numpy_are_told_apart_by_their_values(tmp_path, kept) -> None:
+    assert _imported(tmp_path / "one", limit="np.uint64(3)")(4)
+    changed = _imported(tmp_path / "two", limit="np.uint64(5)")
+    assert not changed(4)
     assert _hits(changed) == 0
 
 

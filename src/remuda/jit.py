@@ -62,6 +62,11 @@ def bare(loop: Callable[..., Any]) -> Callable[..., Any]:
     return _compiled(loop, counting=False, forceinline=True)
 
 
+def apart(loop: Callable[..., Any]) -> Callable[..., Any]:
+    """The same as a call of its own: a hot loop within a large one finds no registers."""
+    return _compiled(loop, counting=False)
+
+
 def _compiled(loop: Callable[..., Any], *, counting: bool, **options: Any) -> Callable[..., Any]:
     options["_nrt"] = counting  # said to each, or a kernel takes after whoever calls it first
     dispatcher = numba.njit(nogil=True, **options)(loop)
@@ -198,7 +203,7 @@ def _first(pair: tuple[str, Any]) -> str:
 
 def _described(value: Any) -> str:
     """A value that is built into a kernel; of our own code that Numba calls, its whole file."""
-    if isinstance(value, np.ndarray | tuple | int | float | bool | str | bytes | None):
+    if isinstance(value, np.ndarray | np.generic | tuple | int | float | str | bytes | None):
         return value.tobytes().hex() if isinstance(value, np.ndarray) else repr(value)
     if hasattr(value, "_fields"):  # a class of named tuples
         return repr((value.__name__, value._fields))

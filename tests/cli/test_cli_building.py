@@ -49,6 +49,53 @@ def test_another_matcher_builds_anew(rules: Path, tmp_path: Path) -> None:
     assert {str(one) for one in rm.load(home).scalars} == {"age"}
 
 
+def _parquet(path: Path) -> None:
+    pq.write_table(pa.table({"city": ["BLR", "KA"], "within": ["KA", "IN"]}), path)
+
+
+TREE_FILES = {
+    "geo.json": lambda path: path.write_text('{"BLR": "KA", "KA": "IN"}'),
+    "pairs.json": lambda path: path.write_text('[["BLR", "KA"], ["KA", "IN"], ["IN", null]]'),
+    "geo.csv": lambda path: path.write_text("child,parent\nBLR,KA\nKA,IN\nIN,\n"),
+    "geo.tsv": lambda path: path.write_text("child\tparent\nBLR\tKA\nKA\tIN\n"),
+    "geo.parquet": _parquet,
+}
+
+
+@pytest.mark.parametrize("name", TREE_FILES)
+def test_trees_are_read_from_files_and_kept(tmp_path: Path, name: str) -> None:
+    TREE_FILES[name](tmp_path / name)
+    rules = write_lines(
+        tmp_path / "rules.jsonl", [{"id": "in", "expression": "under(city, 'geo', 'IN')"}]
+    )
+    home, tree = tmp_path / "index", f"geo={tmp_path / name}"
+    assert build(rules, "-o", home, "--tree", tree).exit_code == 0
+    assert rm.load(home).match({"city": "BLR"}) == ["in"]
+    assert "nothing changed" in build(rules, "-o", home).stdout
+    (tmp_path / "other.json").write_text('{"DEL": "IN"}')
+    assert build(rules, "-o", home, "--tree", f"geo={tmp_path / 'other.json'}").exit_code == 0
+    index = rm.load(home)
+    assert (index.match({"city": "BLR"}), index.match({"city": "DEL"})) == ([], ["in"])
+
+
+NO_TREES = {
+    "no name": ("geo.json", 2, "name=file"),
+    "no file": ("geo=lacking.json", 1, "lacking.json is no tree"),
+    "two parents": ("geo=two.json", 1, "two parents"),
+}
+
+
+@pytest.mark.parametrize(("given", "code", "reason"), NO_TREES.values(), ids=NO_TREES)
+def test_what_is_no_tree_is_refused(
+    rules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str, code: int, reason: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("two.json").write_text('[["a", "b"], ["a", "c"]]')
+    result = build(rules, "-o", tmp_path / "index", "--tree", given)
+    assert result.exit_code == code
+    assert reason in " ".join(result.stderr.split())
+
+
 BAD = ["{oops", {"id": "r", "expression": "age >"}, RULES[0]]
 
 
@@ -185,3 +232,17 @@ def test_a_scheme_is_refused_before_anything_is_read(tmp_path: Path, where: list
     found = run("build", tmp_path / "no-such-file", "-o", "nil://bucket/ads", *where)
     assert found.exit_code == 1
     assert "nil: is not a file system" in found.stderr
+
+
+def test_a_live_tree_with_parameters(rules: Path, tmp_path: Path) -> None:
+    home = tmp_path / "index"
+    how = "-o", home, "--matcher", "betree(max_cap=9)", "--live"
+    assert "v000001: 3 criteria" in build(rules, *how).stdout
+    assert "v000001: nothing changed" in build(rules, *how).stdout
+    index = rm.load(home)
+    assert (index.matcher, index.match({"age": 22})) == (
+        "betree(max_cap=9, live)",
+        ["young", "always"],
+    )
+    refused = build(rules, "-o", home, "--live")
+    assert (refused.exit_code, "auto cannot be live" in refused.stderr) == (2, True)

@@ -210,6 +210,19 @@ def test_another_version_is_told_once(
     assert caplog.text.count("the service 99.1") == 1
 
 
+def test_another_version_is_told_by_the_service_too(
+    engine: rm.Engine, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    transport = Lasting(application(Service(engine)))
+    assert rm.Client(OURSELVES, transport=transport).names() == ["ads"]
+    assert not caplog.text
+    monkeypatch.setattr(module, "_OWN", "99.2")
+    monkeypatch.setattr(module, "_SAID", set())
+    for _ in range(2):
+        rm.Client(OURSELVES, transport=transport).names()
+    assert caplog.text.count("a client 99.2") == 1
+
+
 @pytest.mark.parametrize(
     "answer", [b"", b"<html>", b"[]", b'{"error": "Engine"}', b'{"error": "IndexNotFound"}']
 )

@@ -18,7 +18,7 @@ from remuda.index.index import Index
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
 from strategies import NOW, count
-from strategies import expressions_of_terms as expressions
+from strategies import expressions_of_trees as expressions
 
 COLUMNS = {
     "int": (pa.int64(), [1, 2, None, -1, 2**53 + 1, 0]),

@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from remuda.encoding.texts import TermTexts, TextCondition, Texts
 from remuda.index.index import Index
 from remuda.language.criterion import Criterion
-from remuda.language.python import attr
+from remuda.language.python import attr, fn
 from remuda.model.conditions import Contains, Like, Regex, Suffix
 from remuda.model.demands import Demand, folded
+from remuda.model.expressions import Predicate
 from strategies import count, event_texts, is_pattern, shared_patterns
 
 t = attr("t")
@@ -299,3 +300,29 @@ def _drawn(rng: random.Random, words: list[str], depth: int = 0) -> str:
     if rng.random() < 0.7:
         return str(re2.escape(rng.choice(words)))
     return rng.choice(_SPELLINGS)
+
+
+def test_an_index_of_300_conditions_that_share_texts() -> None:
+    """Dicts one by one, columns, lists and dictionaries of texts, in lower case and as they are."""
+    rng = random.Random(12)
+    conditions, words = _sharing(rng)
+    term = fn.lower(t)
+    rules = [
+        Criterion(f"c{i}", Predicate(t.term if i % 2 else term.term, one))
+        for i, one in enumerate(conditions)
+    ]
+    index = Index.build(rules)
+    drawn = [_text(rng, words)[:500] for _ in range(25)] + ["İſK ΑΣ", "ΌΔΟΣ", ""]
+    expected = [[one.id for one in rules if one.holds({"t": text})] for text in drawn]
+    assert any(expected)
+    assert [index.match({"t": text}) for text in drawn] == expected
+    plain = pa.array([*drawn, None])
+    for column in (plain, plain.cast(pa.string_view()), plain.dictionary_encode()):
+        found = index.match_many(pa.table({"t": column}))
+        assert [found.ids(i) for i in range(len(drawn))] == expected
+        assert found.ids(len(drawn)) == [one.id for one in rules if one.holds({})]
+    lists = [[drawn[i], None, drawn[-i - 1]] for i in range(len(drawn))]
+    found = index.match_many(pa.table({"t": lists}))
+    assert [found.ids(i) for i in range(len(lists))] == [
+        [one.id for one in rules if one.holds({"t": row})] for row in lists
+    ]

@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 import remuda as rm
+from remuda.engine import checkpoints as checkpoints_module
 from remuda.engine import engine as module
-from remuda.engine import home as home_module
 from remuda.engine import log as log_module
 from remuda.engine.engine import Engine
 from remuda.errors import (
@@ -588,7 +588,7 @@ def test_a_reader_looks_again_when_a_checkpoint_came_between(tmp_path, monkeypat
     with opened(tmp_path) as engine:
         engine.add("ads", rules(1))
         engine.checkpoint()
-        read, reads = home_module.Home.read, []
+        read, reads = checkpoints_module.Directory.read, []
 
         def late(self):
             found = read(self)
@@ -598,7 +598,7 @@ def test_a_reader_looks_again_when_a_checkpoint_came_between(tmp_path, monkeypat
                 engine.checkpoint()
             return found
 
-        monkeypatch.setattr(home_module.Home, "read", late)
+        monkeypatch.setattr(checkpoints_module.Directory, "read", late)
         reader = opened_read_only(tmp_path)
         assert len(reads) > 1
         assert ids(reader, "ads") == ["r1", "r2"]
@@ -755,9 +755,9 @@ def test_damage_is_named_and_mending_it_helps(tmp_path: Path, what: str, how: st
 
 
 def test_a_newer_format_is_refused(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(home_module, "FORMAT", 99)
+    monkeypatch.setattr(checkpoints_module, "FORMAT", 99)
     with opened(tmp_path) as engine:
-        engine._store.home.write(home_module.Names(format=99))
+        engine._store.home.checkpoints.write(checkpoints_module.Names(format=99))
     monkeypatch.undo()
     for more in ({}, {"read_only": True}):
         with pytest.raises(StorageError, match="format 99"):

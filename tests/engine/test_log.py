@@ -355,3 +355,17 @@ def test_a_flipped_bit_in_the_last_group_takes_no_more_than_the_group(tmp_path: 
                 b"first",
                 *(b"in a group %d" % i for i in range(n_left)),
             ]
+
+
+def test_a_file_that_is_no_longer_needed_is_not_read(tmp_path: Path) -> None:
+    """A writer removes it when it has published a checkpoint; a reader may have listed it."""
+    written(tmp_path, b"one")
+    log = Log(tmp_path, contents(tmp_path)[1])
+    log.rotate()
+    since = log.base
+    log.append(b"two")
+    log.close()
+    first = min(tmp_path.iterdir())
+    first.unlink()
+    first.symlink_to(tmp_path / "nowhere")  # listed, and gone when it is opened
+    assert contents(tmp_path, since)[0] == [b"two"]

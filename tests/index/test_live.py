@@ -17,15 +17,15 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from remuda.errors import CriterionNotFound, DuplicateCriterion
 from remuda.index import index as module
-from remuda.index import merged_parts, state
+from remuda.index import living, merged_parts, state
 from remuda.index.index import Index, load
 from remuda.index.nearest import shortfall
 from remuda.index.segment import Segment
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
-from strategies import NOW, count
+from strategies import NOW, TREES, count
 from strategies import events as any_event
-from strategies import expressions_of_terms as any_expression
+from strategies import expressions_of_trees as any_expression
 
 
 @st.composite
@@ -63,9 +63,11 @@ class LiveIndex(RuleBasedStateMachine):
         self.patched.setattr(module, "_TAIL", tail)
         self.patched.setattr(state, "_PLAIN", plain)
         self.patched.setattr(merged_parts, "_FANOUT", 3)
+        self.patched.setattr(living, "WINDOW", 2)
+        self.patched.setattr(living, "_GRAVES", 3)
         criteria = [Criterion(f"c{i}", one) for i, one in enumerate(start)]
         self.model = {one.id: one for one in criteria}
-        self.index = Index.build(criteria, matcher=self.matcher)
+        self.index = Index.build(criteria, matcher=self.matcher, hierarchies=TREES)
         self.directory = TemporaryDirectory()
         self.home = Path(self.directory.name) / "index"
 

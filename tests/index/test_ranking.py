@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
+from remuda.arrays import Ragged, frozen
 from remuda.errors import InvalidCriterion
+from remuda.index.choosing import Wanted
 from remuda.index.index import Index, load
 from remuda.index.question import Question
 from remuda.index.segment import Segment
@@ -204,6 +208,44 @@ def test_most_are_never_looked_at_where_weights_tell_them_apart(many, weights, t
         events = part.segment.encoder.encode([visit], NOW)
         looked, left = part.segment.looked_at(events, part.wanted(question))
         assert left > 2 * looked
+
+
+def _one_clause(n: int = 300) -> list[Criterion]:
+    """Criteria that share a clause, some of which have another one; ids are not in their order."""
+    rng = random.Random(3)
+    found = []
+    for i in range(n):
+        shared = attr("a").eq(1).weight(rng.choice((0.5, 1.0, 2.0)))
+        other = attr("b").eq(1).weight(rng.choice((0.5, 3.0)))
+        found.append(Criterion(f"c{(i * 7919) % 1009}", shared if i % 3 else shared | other))
+    return found
+
+
+@pytest.mark.parametrize("matcher", ["auto", "kindex", "scan"])
+@pytest.mark.parametrize("n", [1, 10, 250])
+@pytest.mark.parametrize("visit", [{"a": 1}, {"a": 1, "b": 1}, {"b": 1}], ids=str)
+def test_many_criteria_have_one_clause(matcher, n, visit, tmp_path) -> None:
+    criteria = _one_clause()
+    built = Index.build(criteria, matcher=matcher)
+    built.save(tmp_path)
+    expected = best_by_sorting(criteria, visit, n, None, "score", None, None)
+    for index in (built, load(tmp_path)):
+        assert [tuple(one) for one in index.top(visit, n)] == expected
+
+
+def test_owners_that_do_not_stand_best_first_are_all_considered() -> None:
+    criteria = _one_clause()
+    segment = Segment.build([one.expression for one in criteria], matcher="auto")
+    starts, items = segment.plan.owners
+    turned = items.copy()
+    for begin, end in pairwise(starts.tolist()):
+        turned[begin:end] = turned[begin:end][::-1]
+    older = replace(segment, plan=replace(segment.plan, owners=frozen(Ragged(starts, turned))))
+    wanted = Wanted(10, np.arange(len(criteria), dtype=np.int32))
+    events = segment.encoder.encode([{"a": 1}, {"a": 1, "b": 1}], NOW)
+    one, other = segment.best(events, wanted), older.best(events, wanted)
+    assert one.rows.tolist() == other.rows.tolist()
+    assert one.scores.tolist() == other.scores.tolist()
 
 
 WEIGHTED_VALUES = {

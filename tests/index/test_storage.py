@@ -161,8 +161,6 @@ def test_new_directories_have_durable_names(index: rm.Index, tmp_path: Path, mon
 
 SCHEMES = ["s3://bucket/x", "gs://b/x", "abfss://c@a/x", "hdfs://n/x", "dbfs:/x", Path("s3://b/x")]
 DOORS = {
-    "engine": rm.Engine,
-    "reader": lambda path: rm.Engine(path, read_only=True),
     "command line, output": lambda path: outputs.write_lines(str(path), [1]),
     "command line, input": lambda path: list(read_criteria([str(path)])),
 }

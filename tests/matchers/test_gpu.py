@@ -24,6 +24,7 @@ from matchers.test_contract import SHAPES, rows_of
 from remuda.encoding import arrow
 from remuda.encoding.columns import Codes, Numbers
 from remuda.errors import DeviceError
+from remuda.index.choosing import Wanted
 from remuda.index.index import Index, load
 from remuda.index.segment import Segment
 from remuda.language.criterion import Criterion
@@ -82,6 +83,36 @@ def test_the_first_event_of_all_may_match_nothing(monkeypatch) -> None:
     monkeypatch.setattr(lanes, "_lanes", lanes.Lanes())  # whose buffers are not there yet
     case = random_case(3, n_clauses=0, n_events=1)
     assert rows_of(Gpu.build(case.table).match(case.events)) == case.expected() == [[]]
+
+
+@pytest.mark.parametrize("few", [False, True], ids=["a lane", "lanes of few"])
+def test_the_device_brings_back_what_may_be_among_the_best(few, request) -> None:
+    if few:
+        request.getfixturevalue("lanes_of_few")
+    rng = np.random.default_rng(7)
+    weights = rng.random(200).tolist()
+    criteria = [
+        Criterion(f"c{i:03}", attr("a").eq(i % 4).weight(weight) & (attr("b") > i % 5))
+        for i, weight in enumerate(weights)
+    ]
+    best = max(criteria, key=lambda one: one.score({"a": 1, "b": 9}) or 0.0)
+    events = [{"a": i % 4, "b": i % 7} for i in range(12)]
+    wanted = Wanted(2, np.arange(len(criteria), dtype=np.int32))
+    segments = [
+        Segment.build([one.expression for one in criteria], matcher=name)
+        for name in ("gpu", "scan")
+    ]
+    gpu, scan = (one.best(one.encoder.encode(events, NOW), wanted) for one in segments)
+    assert gpu.rows.tolist() == scan.rows.tolist()
+    assert gpu.scores is not None
+    assert gpu.scores.tolist() == scan.scores.tolist()
+    matches = len(segments[1].match(segments[1].encoder.encode(events, NOW)).rows)
+    assert 4 * gpu.candidates < 3 * matches
+    live, plain = (Index.build(criteria, matcher=name) for name in ("gpu", "scan"))
+    for index in (live, plain):
+        index.remove(best.id)  # whose clause is no longer sure
+    for event in events:
+        assert live.top(event, 2) == plain.top(event, 2)
 
 
 def test_every_form_of_a_predicate_occurs() -> None:

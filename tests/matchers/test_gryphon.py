@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from matchers.tables import predicates_of
+from matchers.tables import predicates_of, random_case
+from matchers.test_contract import rows_of
 from remuda.arrays import frozen, ragged
 from remuda.encoding.table import ClauseTable, EventBatch
 from remuda.matchers.contract import Literal
@@ -75,3 +77,14 @@ def test_wide_predicates_are_tested_after_narrow_ones() -> None:
 def test_a_list_meets_each_edge_once() -> None:
     tree = tree_of([between(0, 1, 3), between(1, 0, 0)], [[0], [0, 1]])
     assert match(tree, (0, 1), (0, 2), (0, 3), (1, 0)) == [0, 1]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_version_for_equality_finds_the_same_by_values_alone(seed: int) -> None:
+    case = random_case(seed, n_clauses=300, n_events=40, n_dims=12, present=0.8, lists=0.1)
+    full, equal = Gryphon.build(case.table), Gryphon.build(case.table, equality=1)
+    assert rows_of(equal.match(case.events)) == rows_of(full.match(case.events))
+    labels = equal.tree.edge_predicate
+    assert (equal.predicates.n_accepted[labels] == 1).all()
+    assert not equal.predicates.on_missing[labels].any()
+    assert 0 < len(labels) < len(full.tree.edge_predicate)

@@ -20,7 +20,7 @@ from remuda.matchers.kernels.pairs import pair_of
 from remuda.matchers.onedim import IntervalTree, SegmentTree
 from remuda.matchers.pstbloom import PSTBloom
 from remuda.matchers.pstforest import contains, has_access
-from remuda.matchers.psthash import PSTHash, _access
+from remuda.matchers.psthash import PSTHash
 from remuda.matchers.pstree import PSTree, PSTreeB
 
 Matcher = PSTBloom | PSTHash
@@ -123,6 +123,40 @@ def test_figure_3_access_predicates_are_listed_and_the_others_signed() -> None:
     assert signed(matcher, 0, -20, 10) == set()
     assert rows_of(matcher.match(values.event(-3, 10))) == [[2]]
     assert rows_of(matcher.match(values.event(-10, 3))) == [[0]]
+
+
+def test_figure_3_on_the_papers_bytes_with_its_counters() -> None:
+    values = Values(-128, 127, 2)
+    matcher = PSTBloom.build(
+        values.table(
+            [values.between(0, -128, -6), values.between(1, 1, 5)],
+            [values.between(0, -5, -1), values.between(1, -128, 0)],
+            [values.between(0, -5, -1), values.between(1, 6, 127)],
+        ),
+        span=256,
+    )
+    spaces = matcher.forest.tree.spaces()  # each dimension's begin with "missing", at 0 and at 257
+    assert [(lo - 129, hi - 130, n) for lo, hi, n in spaces if 0 < lo < 257] == [
+        (-128, -6, 1), (-5, -1, 2), (0, 127, 0),
+    ]  # fmt: skip
+    assert [(lo - 257 - 129, hi - 257 - 130, n) for lo, hi, n in spaces if lo > 257] == [
+        (-128, 0, 1), (1, 5, 1), (6, 127, 1),
+    ]  # fmt: skip
+    assert listed(matcher, 0, -128) == {(-5, -1): {1, 2}}
+    assert listed(matcher, 1, -128) == {(1, 5): {0}}
+    assert [signed(matcher, 0, -128, at) for at in (-128, -6, 0, 127)] == [{0}, {0}, set(), set()]
+    assert [signed(matcher, 1, -128, at) for at in (-128, 0, 6, 127)] == [{1}, {1}, {2}, {2}]
+    assert rows_of(matcher.match(values.event(-3, 10))) == [[2]]
+    assert rows_of(matcher.match(values.event(-3, -100))) == [[1]]
+    assert rows_of(matcher.match(values.event(-128, 3))) == [[0]]
+
+
+@both
+@pytest.mark.parametrize("seed", range(3))
+def test_every_predicate_in_the_trees_finds_the_same(kind, seed: int) -> None:
+    case = random_case(seed, n_clauses=300, n_events=40, n_dims=12, present=0.8, lists=0.1)
+    printed = kind.build(case.table, span=1 << 20)
+    assert rows_of(printed.match(case.events)) == rows_of(kind.build(case.table).match(case.events))
 
 
 def test_section_6_1_two_access_predicates_leave_two_candidates() -> None:
@@ -298,7 +332,7 @@ def in_trees(matcher: Matcher, slot: int) -> list[list[tuple[int, int]]]:
     predicates = forest.records.clause(slot)
     which = np.flatnonzero(forest.is_narrow(predicates)).tolist()
     if isinstance(matcher, PSTHash):
-        same, n_access = _access(forest, predicates)
+        same, n_access = matcher._access(predicates)
         assert same.dim.tolist() == predicates.dim.tolist()  # they lie in the order of their ranks
         which = list(range(n_access))
     return [spans_of(predicates, i) for i in which]
@@ -321,7 +355,7 @@ def check_lists(matcher: Matcher, slots: list[int]) -> None:
     expected: Counter[tuple[str, int, int]] = Counter()
     for slot in slots:
         predicates = forest.records.clause(slot)
-        n_access = _access(forest, predicates)[1] if isinstance(matcher, PSTHash) else 0
+        n_access = matcher._access(predicates)[1] if isinstance(matcher, PSTHash) else 0
         if n_access == 2:
             leaves = [forest.covered(predicates, i) for i in range(2)]
             first, second = sorted(range(2), key=lambda i: predicates.dim[i])

@@ -184,7 +184,8 @@ def test_the_second_best_is_found_where_there_is_room(conjunctions: KIndex) -> N
 
 
 def test_figure_8_the_inverted_list_of_rows(rows: CnfKIndex) -> None:
-    assert posting_lists(LETTERS, rows.lists, rows.row_of, rows.disjunctions) == {
+    assert rows.cnf is not None
+    assert posting_lists(LETTERS, rows.lists, rows.row_of, rows.cnf.of_entry) == {
         (0, "A", 1): [[(6, "∉", 0)]],
         (0, "B", 1): [[(6, "∈", 0)]],
         (0, "Z"): [[(6, "∈", -1)]],

@@ -11,7 +11,7 @@ import pytest
 import remuda as rm
 from remuda.service import tokens as module
 from remuda.service.app import ENDPOINTS
-from remuda.service.serving import Exposed, serve
+from remuda.service.serving import Exposed, Terms, serve
 from remuda.service.tokens import Role, Tokens
 
 WORDS = {role: f"the-token-to-{role.name.lower()}" for role in Role}
@@ -109,7 +109,7 @@ def test_a_wrong_file_is_named(tmp_path: Path, text: str, reason: str) -> None:
 def test_without_tokens_only_this_machine_is_served(engine: rm.Engine, http: Any) -> None:
     for host in ("0.0.0.0", "::", "192.0.2.1", "example.org"):
         with pytest.raises(Exposed, match="give a file of tokens"):
-            serve(engine, host=host)
+            serve(engine, Terms(host=host))
     for name in ("evil.example", "127.0.0.1.evil.example:8000", "", "10.0.0.1", "[2001:db8::1]:80"):
         assert http.get("/v1/indexes", headers={"host": name}).status_code == 421
     for name in ("localhost", "localhost:8000", "127.0.0.1:1", "[::1]:8000"):

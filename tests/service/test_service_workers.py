@@ -191,7 +191,7 @@ class Load:
 @pytest.mark.soak
 def test_service_kills(tmp_path: Path) -> None:
     """kill -9 of a worker and of the writer, by turns and under load."""
-    root, n_kills, rng = str(tmp_path / "engine"), count(2, 40), random.Random(SEED)
+    root, n_kills, rng = str(tmp_path / "engine"), count(2, 20), random.Random(SEED)
     slowest = {"the writer": 0.0, "a worker": 0.0}
     with served(root, "--workers", "3") as (process, http):
         load = Load(str(http.base_url), 3)

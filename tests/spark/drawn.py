@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from remuda.index.index import Index
 from remuda.language.criterion import Criterion
-from strategies import NOW, events
-from strategies import expressions_of_terms as expressions
+from strategies import NOW, TREES, events
+from strategies import expressions_of_trees as expressions
 
 N_CRITERIA = 448  # seven tails of an index, so that it has seven segments
 
@@ -82,7 +82,7 @@ def table(first: int, n: int) -> pa.Table:
 
 def saved(index_of: Sequence[Criterion], home: Path, n_segments: int = 1) -> Path:
     """An index with as many segments."""
-    index = Index()
+    index = Index(hierarchies=TREES)
     for some in np.array_split(np.arange(len(index_of)), n_segments):
         index.add([index_of[i] for i in some.tolist()])
         index.save(home)  # what is saved is a segment

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
+
 import numpy as np
 import pytest
 
 from remuda.model.conditions import In
 from remuda.model.expressions import Predicate
+from remuda.workload import texts
 from remuda.workload.begen import MIN, Loosening
 from remuda.workload.qgrams import Keywords, QGrams
 from workload.measure import match_share, matched
@@ -84,3 +87,52 @@ def test_texts_without_a_keyword_are_refused() -> None:
 def test_impossible_parameters_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(ValueError, match=r"q is 2, 3 or 4|do not fit events"):
         QGrams(**wrong)
+
+
+DBLP = """<?xml version="1.0"?>
+<dblp><article key="a"><title>Indexing <i>Boolean</i> Expressions over High-Dimensional
+Discrete Space.</title></article>
+<article key="b"><title>Short.</title></article>
+<article key="c"><title>Caf&#233; menus: efficient matching of content-based subscriptions</title>
+</article></dblp>
+"""
+LOG = "AnonID\tQuery\tQueryTime\n1\tboolean index\t2006\n2\tvldb\t2006\n3\t-\t2006\n"
+
+
+def test_titles_of_dblp_are_read(tmp_path) -> None:
+    (tmp_path / "dblp.xml").write_text(DBLP)
+    found = list(texts.titles(str(tmp_path / "dblp.xml")))
+    assert found[0] == "Indexing Boolean Expressions over High-Dimensional\nDiscrete Space."
+    assert found[1:] == ["Short.", "Café menus: efficient matching of content-based subscriptions"]
+    events = list(
+        QGrams(
+            n_subscriptions=20, n_events=4, match_probability=0.5, titles=str(tmp_path / "dblp.xml")
+        )
+        .draw()
+        .event_dicts()
+    )
+    grams = [{prefix + _LETTERS[value] for prefix, value in event.items()} for event in events]
+    assert {"ind", "nde", "caf", "fme"} <= set().union(*grams)  # an é is no letter
+
+
+def test_a_title_a_line_perhaps_gzipped(tmp_path) -> None:
+    with gzip.open(tmp_path / "titles.gz", "wt") as file:
+        file.write("one title\nanother title\n")
+    assert list(texts.titles(str(tmp_path / "titles.gz"))) == ["one title\n", "another title\n"]
+    with pytest.raises(ValueError, match=r"0 titles are long enough; .* needs 100"):
+        QGrams(titles=str(tmp_path / "titles.gz")).draw()
+
+
+def test_queries_of_a_log_ask_for_keywords_of_documents(tmp_path) -> None:
+    (tmp_path / "log.tsv").write_text(LOG)
+    (tmp_path / "documents.txt").write_text("VLDB, a conference\nA boolean index. And more\n")
+    how = {"queries": str(tmp_path / "log.tsv"), "documents": str(tmp_path / "documents.txt")}
+    workload = Keywords(**how).draw()
+    expressions = list(workload.expressions())
+    events = list(workload.event_dicts())
+    assert [[one.holds(event) for one in expressions] for event in events] == [
+        [False, True],
+        [True, False],
+    ]
+    with pytest.raises(ValueError, match="real queries need real documents"):
+        Keywords(queries="log.tsv")

@@ -13,11 +13,13 @@ from remuda.cli.files import read_criteria
 from remuda.cli.rejects import Sieve, keep_rejects, show_rejects
 from remuda.cli.screen import Figures, counted, warn, working
 from remuda.cli.spark_session import need_spark
+from remuda.cli.trees import read_trees
 from remuda.index.stores import store_of
 
 if TYPE_CHECKING:
     from remuda.index.index import Index
     from remuda.language.criterion import Criterion
+    from remuda.model.hierarchies import Hierarchy
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,7 @@ class Plan:
     rejects: str | None
     shards: int | None
     allow_shrink: bool
+    trees: dict[str, Hierarchy] | None
 
 
 def build(
@@ -46,7 +49,9 @@ def build(
     ],
     index: Annotated[str, typer.Option("--output", "-o", help="The directory of the index.")],
     matcher: options.Matcher = "auto",
+    live: options.Live = False,
     scalars: options.Scalars = None,
+    trees: options.Trees = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Build nothing where a row is rejected.")
     ] = False,
@@ -69,12 +74,12 @@ def build(
     The index then has what the files have; of a version before it, only what differs is written.
     Rows that are no criteria are named and left out, and the exit code is 1.
     """
-    options.check_matcher(matcher)
+    matcher = options.checked_matcher(matcher, live=live)
     input_format = options.rule_format(format, input_format)
     store_of(index)  # refused now, and not when all criteria were read
     plan = Plan(
         criteria, input_format, index, matcher, tuple(scalars or ()), strict, rejects, shards,
-        allow_shrink,
+        allow_shrink, read_trees(trees),
     )  # fmt: skip
     if local:
         if shards is not None:
@@ -114,14 +119,16 @@ def _built(plan: Plan, criteria: Sequence[Criterion]) -> str:
     from remuda.model.attributes import Attribute
 
     how: dict[str, Any] = {"matcher": plan.matcher, "scalars": plan.scalars}
+    how["hierarchies"] = plan.trees
     if store_of(plan.index).exists():
         index = load(plan.index)
-        how["hierarchies"] = index.hierarchies  # which a build keeps
+        if plan.trees is None:
+            how["hierarchies"] = index.hierarchies  # which a build keeps
         if not plan.allow_shrink:
             n_removed = len(set(index.ids()) - {one.id for one in criteria})
             check_shrinking(plan.index, n_removed, len(index))
         same = frozenset(map(Attribute.parse, plan.scalars)) == index.scalars
-        if same and index.matcher == plan.matcher:
+        if same and index.matcher == plan.matcher and how["hierarchies"] == index.hierarchies:
             return _changed(plan.index, index, criteria)
     index = Index.build(criteria, **how)
     return f"{plan.index}, {index.save(plan.index)}: {len(index):,} criteria"

@@ -15,6 +15,7 @@ from remuda.cli.spark_session import need_spark
 if TYPE_CHECKING:
     from remuda.language.criterion import Criterion
 
+_SETTABLE = (int, float, bool, str)  # types of parameters
 _SIZES = {  # what the generators call their numbers of criteria and of events
     "criteria": ("n_criteria", "n_subscriptions", "n_queries", "n_expressions"),
     "events": ("n_events", "n_assignments", "n_documents"),
@@ -111,8 +112,8 @@ def _values(generator: Any, given: Any) -> dict[str, Any]:
     for pair in given:
         name, _, value = pair.partition("=")
         kind = type(defaults.get(name))
-        if name not in defaults or kind not in (int, float, bool):
-            known = sorted(key for key, one in defaults.items() if type(one) in (int, float, bool))
+        if name not in defaults or kind not in _SETTABLE:
+            known = sorted(key for key, one in defaults.items() if type(one) in _SETTABLE)
             raise typer.BadParameter(f"{name!r} cannot be set; there are {', '.join(known)}")
         try:
             values[name] = value.lower() == "true" if kind is bool else kind(value)

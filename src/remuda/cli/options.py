@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 
@@ -61,16 +62,32 @@ Master = Annotated[str, typer.Option("--master", help="Where Spark runs.")]
 Conf = Annotated[
     list[str] | None, typer.Option("--conf", help="A setting of Spark, as key=value; repeat.")
 ]
+Matcher = Annotated[
+    str,
+    typer.Option(
+        "--matcher", help="The algorithm that finds, perhaps as 'betree(max_cap=20, min_size=3)'."
+    ),
+]
+Live = Annotated[
+    bool, typer.Option("--live", help="One tree that is changed in place, once it is opened.")
+]
 Ship = Annotated[
     bool, typer.Option("--ship", help="Send the index with the job: workers need not reach it.")
 ]
 IgnoreCase = Annotated[
     bool, typer.Option("--ignore-case", help="Names of columns and fields as Spark reads them.")
 ]
-Matcher = Annotated[str, typer.Option("--matcher", help="The algorithm that finds.")]
 Scalars = Annotated[
     list[str] | None,
     typer.Option("--scalars", help="An attribute that is never a list; repeat."),
+]
+Trees = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--tree",
+        help="A tree that criteria name in under(), as name=file: JSON ({child: parent} or pairs), "
+        "or CSV, TSV or Parquet with a column of children and one of parents; repeat.",
+    ),
 ]
 Rejects = Annotated[
     str | None, typer.Option("--rejects", help="A file for all rejects, as JSON lines.")
@@ -108,12 +125,15 @@ def numbers(given: Iterable[str] | None, option: str) -> dict[str, float]:
         raise typer.BadParameter(f"{option}: {error}") from None
 
 
-def check_matcher(name: str) -> None:
-    """Refuse a matcher that there is not."""
-    from remuda.matchers.contract import NAMES
+def checked_matcher(name: str, *, live: bool = False) -> str:
+    """The matcher as indexes name it; refuse one that there is not."""
+    from remuda.matchers.contract import Chosen
 
-    if name not in NAMES:
-        raise typer.BadParameter(f"there is no matcher {name!r}; there are {', '.join(NAMES)}")
+    try:
+        chosen = Chosen.of(name)
+        return str(Chosen.of(str(replace(chosen, live=True)) if live else str(chosen)))
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def refuse_spark(how: Mapping[str, bool]) -> None:

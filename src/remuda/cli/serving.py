@@ -13,6 +13,7 @@ import typer
 from remuda.cli import options
 from remuda.cli.files import FileError
 from remuda.cli.screen import working
+from remuda.cli.trees import read_trees
 
 if TYPE_CHECKING:
     from remuda.engine.engine import Engine
@@ -42,6 +43,9 @@ def serve(
         int, typer.Option(help="The most events or criteria of a request.", min=1)
     ] = 1_000_000,
     connections: Annotated[int, typer.Option(help="The most at once.", min=1)] = 1_000,
+    idle: Annotated[
+        float, typer.Option(help="Seconds that a connection may ask nothing.", min=0.1)
+    ] = 60.0,
     log: Annotated[
         Literal["text", "json"], typer.Option(help="Lines for people, or objects for machines.")
     ] = "text",
@@ -58,6 +62,7 @@ def serve(
         str | None, typer.Option("--ssl-certfile", help="A certificate, for TLS.")
     ] = None,
     key: Annotated[str | None, typer.Option("--ssl-keyfile", help="Its key.")] = None,
+    trees: options.Trees = None,
 ) -> None:
     """Serve indexes over HTTP, with a page for the browser, until SIGTERM or Ctrl-C.
 
@@ -73,11 +78,13 @@ def serve(
     from remuda.service.workers import NotStarted
 
     options.check_threads()
+    if trees and workers > 1:
+        raise typer.BadParameter("--tree is for one process: begin with --workers 1, they are kept")
     terms = Terms(
         host=host,
         port=port,
         tokens=tokens,
-        limits=Limits(body=body, batch=batch, seconds=seconds, connections=connections),
+        limits=Limits(body=body, batch=batch, seconds=seconds, connections=connections, idle=idle),
         log=log,
         visits=access_log,
         hits=hits,
@@ -87,7 +94,7 @@ def serve(
     )
     try:
         terms.check()
-        _serve(root, terms, workers, demo=demo)
+        _serve(root, terms, workers, trees, demo=demo)
     except Exposed as error:
         raise typer.BadParameter(str(error)) from None
     except NotListening as error:
@@ -97,7 +104,9 @@ def serve(
     print("stopped; all that was accepted is answered and kept", file=sys.stderr)
 
 
-def _serve(root: str | None, terms: Terms, workers: int, *, demo: bool) -> None:
+def _serve(
+    root: str | None, terms: Terms, workers: int, trees: options.Trees, *, demo: bool
+) -> None:
     from remuda.engine.engine import Engine
     from remuda.service.serving import serve
     from remuda.service.workers import supervise
@@ -115,7 +124,7 @@ def _serve(root: str | None, terms: Terms, workers: int, *, demo: bool) -> None:
             if workers > 1 and root is None:
                 root = stack.enter_context(TemporaryDirectory(prefix="remuda-"))
             with working(f"opening {root}" if root else "starting"):
-                engine = Engine(root)
+                engine = Engine(root, hierarchies=read_trees(trees))
             with engine:
                 if demo:
                     _begin_with_campaigns(engine)

@@ -57,7 +57,12 @@ def build(plan: Plan, master: str, conf: Conf) -> Figures:
         how: dict[str, Any] = {"matcher": plan.matcher, "scalars": plan.scalars}
         with waiting(spark, f"building {plan.index}"):
             built = build_index(
-                criteria, plan.index, shards=plan.shards, allow_shrink=plan.allow_shrink, **how
+                criteria,
+                plan.index,
+                shards=plan.shards,
+                allow_shrink=plan.allow_shrink,
+                hierarchies=plan.trees,
+                **how,
             )
         print(f"{plan.index}, {built}")
         return figures

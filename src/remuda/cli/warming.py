@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from remuda.cli.options import check_matcher
+from remuda.cli.options import checked_matcher
 
 
 def warmup(
@@ -28,7 +28,7 @@ def warmup(
     console = Console(highlight=False)
     campaigns, visits = draw_day(np.random.default_rng(0), 300, 50)
     for name in NAMES if every else matchers or ["auto"]:
-        check_matcher(name)
+        checked_matcher(name)
         start = time.perf_counter()
         with console.status(f"compiling {name} …"):
             index = Index.build(campaigns, matcher=name)

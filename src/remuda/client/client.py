@@ -232,7 +232,9 @@ def _httpx() -> ModuleType:
 
 
 def _settings(url: str, token: str | None, timeout: float, transport: Any) -> dict[str, Any]:
-    headers = {} if token is None else {"authorization": f"Bearer {token}"}
+    headers = {_VERSION: _OWN}
+    if token is not None:
+        headers["authorization"] = f"Bearer {token}"
     return {"base_url": url, "headers": headers, "timeout": timeout, "transport": transport}
 
 

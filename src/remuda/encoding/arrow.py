@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from remuda.arrays import Longs, Ragged, ragged, starts_of, take_rows
+from remuda.encoding import addresses
 from remuda.encoding.columns import Codes, Columns, Cut, Numbers
 from remuda.encoding.encoder import Encoder, OriginEncoder, TermEncoder
-from remuda.encoding.spaces import OTHER, ValueSpaces
+from remuda.encoding.spaces import NETWORKS, OTHER, OrderSpaces, ValueSpaces
 from remuda.encoding.table import EventBatch
 from remuda.encoding.term_columns import DAY, FIRST_DAY, LAST_DAY, Column, evaluated
 from remuda.encoding.texts import by_row
@@ -44,17 +45,14 @@ def encode(encoder: Encoder, table: pa.Table | pa.RecordBatch, now: int) -> Even
         whole = _computed(one, known) if may_be_computed else None
         if whole is None and isinstance(one.origin, Joint):
             whole = _together(one, one.origin, columns, n, now)
+        if whole is None and str(one.origin) == EVERYTHING:
+            whole = _everywhere(one, columns, n, now)
         if whole is not None:
             present, found = whole
             rows.append(np.repeat(present, np.diff(found.starts)))
             spaces.append(found.items)
             continue
         assert not isinstance(one.origin, Joint)
-        everywhere = _everywhere(one, columns, n, now) if str(one.origin) == EVERYTHING else None
-        if everywhere is not None:
-            rows.append(np.repeat(np.arange(n), np.diff(everywhere.starts)))
-            spaces.append(everywhere.items)
-            continue
         values = _resolve(columns, one.origin, n)
         present = np.empty(0, np.int64)
         if values is not None and len(values) > values.null_count:
@@ -194,8 +192,8 @@ def objects(rows: Any) -> list[Any]:
 
 def _everywhere(
     encoder: OriginEncoder, columns: dict[str, Array], n_rows: int, now: int
-) -> Ragged | None:
-    """The spaces of all that stands in each row, column by column; None where that is not all."""
+) -> tuple[Longs, Ragged] | None:
+    """The rows and the spaces of all that stands in each; None where columns do not tell them."""
     whole = {name: _whole(column) for name, column in columns.items()}
     if not whole or encoder.lacks or not encoder.by_element or len(whole) > _SMALL_ROW:
         return None
@@ -211,7 +209,7 @@ def _everywhere(
         raise
     except Exception:  # row by row, so that only what is at fault goes without
         return None
-    return by_row(np.concatenate(rows), np.concatenate(spaces), n_rows)
+    return np.arange(n_rows), by_row(np.concatenate(rows), np.concatenate(spaces), n_rows)
 
 
 def _encoded(encoder: OriginEncoder, values: Array, now: int) -> tuple[Longs, Ragged]:
@@ -517,6 +515,11 @@ def _spaces(encoder: OriginEncoder, values: Array, now: int) -> Ragged:
     plain = _only_values(encoder)
     if plain is not None and _is_machine_number(values.type):
         return _of_numbers(plain, values)
+    networks = _only_networks(encoder)
+    if networks is not None and _is_text(values.type):
+        start, among = networks
+        found = start + addresses.spaces_of(among, values)
+        return Ragged(np.arange(len(values) + 1), found.astype(np.int32))
     if pa.types.is_nested(values.type):
         return _each(encoder, _rows_of(encoder, values), now)
     return _of_distinct(encoder, values, now)
@@ -688,6 +691,19 @@ def _only_values(encoder: OriginEncoder) -> list[tuple[int, ValueSpaces]] | None
     return _value_cells(term) if term.term is term.origin else None
 
 
+def _only_networks(encoder: OriginEncoder) -> tuple[int, OrderSpaces] | None:
+    """The networks of an attribute that is looked at in no other way, and is in no function."""
+    if encoder.clocked or len(encoder.timeless) != 1:
+        return None
+    (term,) = encoder.timeless
+    if term.term is not term.origin or term.texts.conditions or term.tests:
+        return None
+    if not len(term.orders) == len(term.cells) == 1:
+        return None
+    start, spaces = term.orders[0]
+    return (start, spaces) if spaces.order is NETWORKS else None
+
+
 def _value_cells(term: TermEncoder) -> list[tuple[int, ValueSpaces]] | None:
     """The value dimensions of a term that has no others; a number is in no set."""
     if term.texts.conditions or term.tests:
@@ -711,17 +727,9 @@ def _of_numbers(cells: list[tuple[int, ValueSpaces]], values: Array) -> Ragged:
 
 def _of_column(cells: list[tuple[int, ValueSpaces]], numbers: NDArray[Any]) -> Ragged:
     whole = numbers.dtype.kind != "f"
-    found = np.stack([_cells(spaces, numbers, whole) + start for start, spaces in cells], axis=1)
+    found = np.stack([spaces.of_numbers(numbers, whole) + start for start, spaces in cells], axis=1)
     starts = np.arange(len(numbers) + 1) * len(cells)
     return Ragged(starts, found.astype(np.int32).ravel())
-
-
-def _cells(spaces: ValueSpaces, numbers: NDArray[Any], whole: bool) -> NDArray[Any]:
-    if Kind.NUMBER not in spaces.first:
-        return np.full(len(numbers), OTHER)
-    thresholds = spaces.thresholds[0 if whole else 1]
-    found = spaces.first[Kind.NUMBER] + np.searchsorted(thresholds, numbers, side="right")
-    return found if whole else np.where(np.isnan(numbers), OTHER, found)
 
 
 def _of_lists(encoder: OriginEncoder, values: Array, now: int) -> Ragged:

@@ -18,7 +18,7 @@ import numpy as np
 from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, frozen, starts_of
 from remuda.encoding.programs import Programs
 from remuda.encoding.table import ClauseTable, Predicates
-from remuda.jit import kernel
+from remuda.jit import bare, kernel
 
 
 class Bounds(NamedTuple):
@@ -142,29 +142,35 @@ def _are_plain(programs: Programs) -> bool:
 
 
 @kernel
-def _most(programs: Programs, leaf_bounds: Floats) -> Floats:
+def _most(programs: Programs, leaf_most: Floats) -> Floats:
     n_criteria = len(programs.starts) - 1
     longest = 0
     for row in range(n_criteria):
         longest = max(longest, programs.starts[row + 1] - programs.starts[row])
     found, stack = np.empty(n_criteria), np.empty(longest + 1)
     for row in range(n_criteria):
-        n = 0
-        for at in range(programs.starts[row], programs.starts[row + 1]):
-            code = programs.codes[at]
-            if code >= 0:
-                stack[n] = leaf_bounds[code]
-                n += 1
-                continue
-            n_parts, either = (-code - 1) >> 1, (-code - 1) & 1
-            n -= n_parts
-            joined = -np.inf if either else 0.0
-            for i in range(n, n + n_parts):
-                joined = max(joined, stack[i]) if either else joined + stack[i]
-            stack[n] = joined
-            n += 1
-        found[row] = stack[0]
+        found[row] = most_of_one(row, programs, leaf_most, stack)
     return found
+
+
+@bare
+def most_of_one(row: int, programs: Programs, leaf_most: Floats, stack: Floats) -> float:
+    """The most that a criterion scores, given that of leaves; the stack is as long as a program."""
+    n = 0
+    for at in range(programs.starts[row], programs.starts[row + 1]):
+        code = programs.codes[at]
+        if code >= 0:
+            stack[n] = leaf_most[code]
+            n += 1
+            continue
+        n_parts, either = (-code - 1) >> 1, (-code - 1) & 1
+        n -= n_parts
+        joined = -np.inf if either else 0.0
+        for i in range(n, n + n_parts):
+            joined = max(joined, stack[i]) if either else joined + stack[i]
+        stack[n] = joined
+        n += 1
+    return float(stack[0])
 
 
 @kernel

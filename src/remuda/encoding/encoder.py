@@ -18,6 +18,7 @@ import numpy as np
 from remuda.arrays import Bools, Longs, frozen, starts_of
 from remuda.encoding.sets import SetIndex
 from remuda.encoding.spaces import OTHER, LackSpaces, OrderSpaces
+from remuda.encoding.splitting import SplitValues
 from remuda.encoding.table import EventBatch
 from remuda.encoding.term_columns import is_columnar
 from remuda.encoding.texts import TermTexts, TextCondition, Texts
@@ -70,7 +71,8 @@ class TermEncoder:
     term: Term
     entries: list[tuple[Dimension, Spaces, int]] = field(default_factory=list)
     cells: list[tuple[int, Cells]] = field(default_factory=list)
-    orders: list[tuple[int, OrderSpaces]] = field(default_factory=list)  # among the cells
+    # among the cells: of which no scan of texts knows
+    orders: list[tuple[int, OrderSpaces | SplitValues]] = field(default_factory=list)
     texts: TermTexts = field(default_factory=TermTexts)
     sets: SetIndex = field(default_factory=SetIndex)
     tests: list[tuple[Version, int]] = field(default_factory=list)  # each with its "yes"
@@ -91,7 +93,7 @@ class TermEncoder:
         self.entries.append((dimension, spaces, start))
         if spaces is not None:
             self.cells.append((start, spaces))
-            if isinstance(spaces, OrderSpaces):
+            if isinstance(spaces, OrderSpaces | SplitValues):
                 self.orders.append((start, spaces))
             else:
                 self.texts.cells.append((start, spaces))
@@ -238,10 +240,14 @@ class Memory:
             return
         self.taken += _ENTRY + size + getsizeof(spaces)
         if self.taken > _REMEMBERED:
-            for one in self.seen:
-                one.clear()
-            self.taken = 0
+            self.forget()
         seen[key] = spaces
+
+    def forget(self) -> None:
+        """Start anew."""
+        for one in self.seen:
+            one.clear()
+        self.taken = 0
 
 
 @dataclass(slots=True)
@@ -424,6 +430,10 @@ class Encoder:
                 self._others.append(encoder)
             else:
                 self._by_name.setdefault(name, []).append(encoder)
+
+    def forget(self) -> None:
+        """Look anew at values that were seen: spaces were split."""
+        self._memory.forget()
 
     @property
     def texts(self) -> Texts:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import gc
 import operator
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -129,7 +129,7 @@ class _Planner:
             self.codes.append(joint(len(parts), _AND))
             self.code_counts.append(len(parts) + 1)
             self.checked.append(len(parts) > MAX_PREDICATES)
-            self._own(self.conjunctions, self._row(numbers[:MAX_PREDICATES]))
+            self._own(self.conjunctions, self.pool.apart(numbers[:MAX_PREDICATES]))
 
     def _choose_form(self, expression: Expression) -> None:
         form = form_of(expression, takes_cnf=self.takes_cnf)
@@ -168,20 +168,7 @@ class _Planner:
             owners.append(criterion)
 
     def _row_of(self, clause: Clause) -> tuple[int, ...]:
-        return self._row([self.pool.add(predicate) for predicate in clause])
-
-    def _row(self, numbers: list[int]) -> tuple[int, ...]:
-        """The predicates, each on a dimension of its own."""
-        dims = self.pool.dims
-        if len({dims[number] for number in numbers}) == len(numbers):
-            return tuple(sorted(numbers))
-        used: dict[int, int] = {}
-        row = []
-        for number in sorted(set(numbers)):
-            copy = used.get(dims[number], 0)
-            used[dims[number]] = copy + 1
-            row.append(self.pool.add_copy(number, copy) if copy else number)
-        return tuple(sorted(row))
+        return self.pool.apart([self.pool.add(predicate) for predicate in clause])
 
     def _write_program(self, expression: Expression) -> None:
         before = len(self.codes)
@@ -244,6 +231,27 @@ class _Planner:
                 np.array([weight for row in values for _, weight in row], np.float64),
             )
         )
+
+
+def clauses_of(
+    expression: Expression,
+    share: Callable[[Predicate], float],
+    scalars: Collection[Attribute] = (),
+) -> tuple[list[Clause], bool]:
+    """The conjunctions of one criterion, and whether they are only necessary.
+
+    `share` is that of events which a predicate is thought to let by, in case it matters.
+    """
+    parts = _plain_conjunction(expression)
+    if parts is not None:
+        return [parts[:MAX_PREDICATES]], len(parts) > MAX_PREDICATES
+    simplest = simplify(nnf(expression), scalars=scalars)
+    flattened = flat(fold(simplest, _without_splits))
+    if form_of(flattened, takes_cnf=False) is Form.TREE:
+        return Filter(share).of(flattened), True
+    clauses = expand(flattened, Or, MAX_CLAUSES)
+    longest = max((len(clause) for clause in clauses), default=0)
+    return [clause[:MAX_PREDICATES] for clause in clauses], longest > MAX_PREDICATES
 
 
 def marked(owners: Ragged) -> Ragged:

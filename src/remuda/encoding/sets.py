@@ -26,7 +26,7 @@ class SetIndex:
     _arrays: _Arrays | None = None
 
     def add(self, condition: Related, space: int) -> None:
-        position = len(self.sizes)
+        position, self._arrays = len(self.sizes), None
         self.sizes.append(len(condition.keys))
         self.relations.append(condition.relation)
         self.spaces.append(space)

@@ -14,6 +14,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from remuda.arrays import Floats, Longs
 from remuda.model.attributes import Lack
@@ -52,11 +53,7 @@ class ValueSpaces:
     """The partition of a dimension that is looked at as a value."""
 
     def __init__(self, conditions: Iterable[Condition]) -> None:
-        points: dict[Hashable, None] = {}
-        cuts: dict[Kind, set[Cut]] = {}
-        for condition in conditions:
-            _collect(condition, points, cuts)
-        self._set(points, {kind: sorted(cuts[kind]) for kind in Kind if kind in cuts})
+        self._set(*collected(conditions))
 
     def _set(self, points: Iterable[Hashable], cuts: dict[Kind, list[Cut]]) -> None:
         self.points = {point: OTHER + 1 + i for i, point in enumerate(points)}
@@ -115,7 +112,16 @@ class ValueSpaces:
         floats = [at for at in map(_first_float, cuts) if not math.isnan(at)]
         return np.array(reachable, np.int64), np.array(floats, np.float64)
 
+    def of_numbers(self, numbers: NDArray[Any], whole: bool) -> NDArray[Any]:
+        """The spaces of machine numbers, whole ones or floats."""
+        if Kind.NUMBER not in self.first:
+            return np.full(len(numbers), OTHER)
+        thresholds = self.thresholds[0 if whole else 1]
+        found = self.first[Kind.NUMBER] + np.searchsorted(thresholds, numbers, side="right")
+        return found if whole else np.where(np.isnan(numbers), OTHER, found)
+
     def point(self, point: Hashable) -> int:
+        """The space of a value by itself."""
         if point in self.points:
             return self.points[point]
         return self.of(point)
@@ -183,6 +189,11 @@ class OrderSpaces:
         made = cls(order)
         made._set([(base, side) for base, side in bases])
         return made
+
+    @lazily
+    def fours(self) -> Longs:
+        """The cuts among addresses of IPv4 as numbers: twice the address, one more behind it."""
+        return np.array([2 * at[1] + side for at, side in self.cuts if at[0] == 4], np.int64)
 
     def of(self, value: Any) -> int:
         """The space of a present value that is no list."""
@@ -265,6 +276,17 @@ def _under_wanted(condition: Under) -> list[tuple[Cut | None, Cut | None]]:
 def nodes(tree: Hierarchy) -> Order:
     """The order of a tree, in which what is beneath a node lies side by side."""
     return Order(tree.place_of, _under_wanted)
+
+
+def collected(
+    conditions: Iterable[Condition],
+) -> tuple[dict[Hashable, None], dict[Kind, list[Cut]]]:
+    """The points and the sorted cuts that conditions make."""
+    points: dict[Hashable, None] = {}
+    cuts: dict[Kind, set[Cut]] = {}
+    for condition in conditions:
+        _collect(condition, points, cuts)
+    return points, {kind: sorted(cuts[kind]) for kind in Kind if kind in cuts}
 
 
 def _collect(

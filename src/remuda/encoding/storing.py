@@ -113,11 +113,20 @@ def _spaces(dimension: Dimension, written: Any) -> Spaces:
 
 def _cuts(values: Iterable[Any], sides: Iterable[int]) -> list[tuple[Any, int]]:
     found = []
+    last = None  # the two sides of a value share it
     for value, side in zip(values, sides, strict=True):
-        comparable = ordered(value)
-        assert comparable is not None
-        found.append((comparable[1], side))
+        if type(value) is not int:
+            last = _comparable(value)
+        elif value != last:
+            last = value
+        found.append((last, side))
     return found
+
+
+def _comparable(value: Any) -> Any:
+    found = ordered(value)
+    assert found is not None
+    return found[1]
 
 
 def _unkeyed(point: Any) -> Any:

@@ -170,6 +170,19 @@ class PredicatePool:
             self.dims.append(self._dim(replace(base, copy=copy)))
         return found
 
+    def apart(self, numbers: list[int]) -> tuple[int, ...]:
+        """The predicates of a clause, each on a dimension of its own."""
+        dims = self.dims
+        if len({dims[number] for number in numbers}) == len(numbers):
+            return tuple(sorted(numbers))
+        used: dict[int, int] = {}
+        row = []
+        for number in sorted(set(numbers)):
+            copy = used.get(dims[number], 0)
+            used[dims[number]] = copy + 1
+            row.append(self.add_copy(number, copy) if copy else number)
+        return tuple(sorted(row))
+
     def _dim(self, dimension: Dimension) -> int:
         return self.dimensions.setdefault(dimension, len(self.dimensions))
 
@@ -306,13 +319,13 @@ def _predicates(
 ) -> Predicates:
     on_missing, every, counts, lows, highs = [], [], [], [], []
     for predicate, dim in zip(predicates, dims, strict=True):
-        accepted, missing, all_of = _accepted(predicate, spaces[dim])
+        spans, missing, all_of = accepted(predicate, spaces[dim])
         on_missing.append(missing)
         every.append(all_of)
-        counts.append(len(accepted))
+        counts.append(len(spans))
         start = space_starts[dim]
-        lows += [start + lo for lo, _ in accepted]
-        highs += [start + hi for _, hi in accepted]
+        lows += [start + lo for lo, _ in spans]
+        highs += [start + hi for _, hi in spans]
     return frozen(
         Predicates(
             np.array(dims, np.int32),
@@ -325,7 +338,7 @@ def _predicates(
     )
 
 
-def _accepted(predicate: Predicate, spaces: Spaces) -> tuple[list[Span], bool, bool]:
+def accepted(predicate: Predicate, spaces: Spaces) -> tuple[list[Span], bool, bool]:
     """The present spaces that satisfy the predicate, and its `on_missing` and `every`."""
     if spaces is None:
         n_present = YES

@@ -10,9 +10,10 @@ from contextlib import nullcontext
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from os import PathLike
+from os import PathLike, fspath
+from pathlib import Path
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar, Unpack
 
 from msgspec import Raw
 
@@ -30,8 +31,9 @@ from remuda.engine.changes import (
     encode,
     several,
 )
+from remuda.engine.checkpoints import Checkpoints, Names, Uploads
 from remuda.engine.following import Follower
-from remuda.engine.home import Home, Names
+from remuda.engine.home import Home
 from remuda.engine.snapshots import Snapshot, snapshot
 from remuda.engine.store import Slot, Store, opened
 from remuda.errors import (
@@ -41,12 +43,13 @@ from remuda.errors import (
     IndexNotFound,
     StorageError,
 )
-from remuda.index.files import local
+from remuda.index.files import is_local, local
 from remuda.index.forking import in_child
-from remuda.index.index import Index
+from remuda.index.index import Index, Where
 from remuda.index.matches import Match, Matches
 from remuda.index.nearest import Near
 from remuda.index.question import By, Now, Question, Tags
+from remuda.index.region_answers import Undecided
 from remuda.index.trees import listed_trees, named_trees
 from remuda.index.trial import Tried, try_out
 from remuda.language import json_form
@@ -62,6 +65,16 @@ T = TypeVar("T")
 
 Criteria = Criterion | Iterable[Criterion]
 
+
+class Region(TypedDict, total=False):
+    """What is said of a region beside its conditions: the keywords of `Index.possible`."""
+
+    missing: Iterable[str]
+    present: Iterable[str]
+    tags: Tags
+    now: Now
+
+
 LOG_LIMIT = 1 << 26  # bytes of log after which a checkpoint is made
 
 _logger = logging.getLogger("remuda.engine")
@@ -73,8 +86,10 @@ class Engine:
     With a path, a change is durable when the call returns; a search may see it a moment earlier.
     One process at a time opens a directory to write. With `read_only`, others open what its
     checkpoints have published; `refresh` takes over what was published since, `follow` also what
-    is only in the log. A forked process searches on; what it changes is refused.
-    New indexes are made with its matcher, scalars and hierarchies, and keep them.
+    is only in the log. With `checkpoints`, a URI such as s3://bucket/engine, they are published
+    there, and readers open that; an engine in a new directory goes on from it. A forked process
+    searches on; what it changes is refused. New indexes are made with its matcher, live or not,
+    scalars and hierarchies, and keep them.
     """
 
     def __init__(
@@ -82,30 +97,36 @@ class Engine:
         path: str | PathLike[str] | None = None,
         *,
         matcher: str = "auto",
+        live: bool = False,
         scalars: Iterable[str] = (),
         hierarchies: Hierarchies | None = None,
         read_only: bool = False,
+        checkpoints: str | PathLike[str] | None = None,
         log_limit: int = LOG_LIMIT,
     ) -> None:
-        self._matcher, self._scalars = matcher, tuple(scalars)
-        self._hierarchies = named_trees(hierarchies)
-        self._new_index()  # the matcher and the attributes are looked at now, not with the first
+        self._scalars, self._hierarchies = tuple(scalars), named_trees(hierarchies)
+        # the matcher and the attributes are looked at now, not with the first index
+        self._matcher = Index(matcher=matcher, live=live, scalars=self._scalars).matcher
         self._slots: dict[str, Slot] = {}  # never changed, only followed by another
         self._next_index, self._log_limit = 1, log_limit
         self._alone()
         self._store: Store | None = None
         self._home: Home | None = None  # only where it is read and not written
+        self._reading: Checkpoints | None = None  # likewise
         self._published: Names | None = None
         self._follower: Follower | None = None
         self._unread: list[SetAside] = []
         if path is None:
-            if read_only:
-                raise ValueError("an engine in memory cannot be read-only: give a path")
+            if read_only or checkpoints is not None:
+                raise ValueError(
+                    "an engine in memory has no checkpoints to read or write: give a path"
+                )
         elif read_only:
-            self._home = Home(local(path))
+            self._home = Home.at(local(path)) if is_local(path) else None
+            self._reading = self._home.checkpoints if self._home else Uploads.at(fspath(path))
             self.refresh()
         else:
-            self._store = Store(local(path))
+            self._store = Store(_own(path), checkpoints)
             self._slots, self._next_index = self._store.slots, self._store.next_index
         in_child(self, Engine._fork)
 
@@ -198,6 +219,26 @@ class Engine:
         """The n best by score or priority, perhaps of each group, as `Index.top` has them."""
         how: dict[str, Any] = {"weights": weights, "by": by, "per": per, "tags": tags, "now": now}
         return self._slot(name).index.top(event, n, **how)
+
+    def possible(self, name: str, where: Where | Iterable[Where], **how: Unpack[Region]) -> Matches:
+        """The criteria that some event within a region satisfies, as `Index.possible` has them."""
+        return self._slot(name).index.possible(where, **how)
+
+    def certain(self, name: str, where: Where | Iterable[Where], **how: Unpack[Region]) -> Matches:
+        """The criteria that every event within a region satisfies."""
+        return self._slot(name).index.certain(where, **how)
+
+    def undecided(
+        self,
+        name: str,
+        event: Any,
+        unknown: Iterable[str],
+        *,
+        tags: Tags = None,
+        now: Now = None,
+    ) -> list[Undecided]:
+        """The criteria that depend on attributes of the event that are not known, and on which."""
+        return self._slot(name).index.undecided(event, unknown, tags=tags, now=now)
 
     def nearest(
         self, name: str, event: Any, n: int, *, tags: Tags = None, now: Now = None
@@ -324,20 +365,22 @@ class Engine:
 
     def refresh(self) -> bool:
         """Take over what the writer's checkpoints have published since; whether there was any."""
-        home = self._home
-        if home is None:
+        published = self._reading
+        if published is None:
             raise StorageError("refresh", "only an engine that was opened read_only can refresh")
         if self._follower is not None:
             return self.follow()
         with self._naming:
             while True:
-                names = home.read()
+                names = published.read()
                 if names == self._published:
                     return False
                 try:
-                    slots = self._read(home, names)
+                    slots = self._read(published, names)
                 except StorageError:
-                    if home.read() == names:  # else a checkpoint has removed what we looked for
+                    if (
+                        published.read() == names
+                    ):  # else a checkpoint has removed what we looked for
                         raise
                 else:
                     self._slots, self._published = slots, names
@@ -349,7 +392,8 @@ class Engine:
         What it has acknowledged is there then; what it is about to may be.
         """
         if self._home is None:
-            raise StorageError("follow", "only an engine that was opened read_only can follow")
+            reason = "only an engine that was opened read_only in a directory has a log to follow"
+            raise StorageError("follow", reason)
         with self._naming:
             if self._follower is None:
                 self._follower = Follower(self._home)
@@ -435,8 +479,8 @@ class Engine:
 
     def _check_writable(self) -> None:
         """Raise where nothing can be changed."""
-        if self._home is not None:
-            raise StorageError(str(self._home.path), "it was opened read_only: nothing can change")
+        if self._reading is not None:
+            raise StorageError(str(self._reading), "it was opened read_only: nothing can change")
         if self._store is not None:
             self._store.log.check()
 
@@ -576,13 +620,21 @@ class Engine:
         except Exception as error:
             _logger.warning("a checkpoint failed, and the log grows on: %s", described(error))
 
-    def _read(self, home: Home, names: Names) -> dict[str, Slot]:
+    def _read(self, published: Checkpoints, names: Names) -> dict[str, Slot]:
         """The published indexes; those that we have are kept."""
         known = {(slot.number, slot.version): slot for slot in self._slots.values()}
         return {
-            name: known.get((entry.index, entry.version)) or opened(home, entry)
+            name: known.get((entry.index, entry.version)) or opened(published, entry)
             for name, entry in names.names.items()
         }
+
+
+def _own(path: str | PathLike[str]) -> Path:
+    """The directory of an engine that is written."""
+    if not is_local(path):
+        reason = "the log is in a directory: name one, and this URI as its `checkpoints`"
+        raise StorageError(fspath(path), reason)
+    return local(path)
 
 
 def _check_name(name: Any) -> None:

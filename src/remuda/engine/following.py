@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from remuda.engine.aside import described
 from remuda.engine.changes import Change, Delete, Drop, Put, Replace, decode
-from remuda.engine.home import Home, Names
+from remuda.engine.checkpoints import Names
+from remuda.engine.home import Home
 from remuda.engine.log import tail
 from remuda.engine.store import Slot, empty_index, opened, recovered
 from remuda.errors import StorageError
@@ -30,11 +31,11 @@ class Follower:
         self.slots: dict[str, Slot] = {}  # never changed, only followed by another
         self.position = 0
         self._home = home
-        self._stamp: tuple[int, int, int] | None = None
+        self._stamp: object = None
 
     def advance(self) -> bool:
         """Take over what was published and logged since; whether there was any."""
-        before, stamp = self.position, self._home.stamp()
+        before, stamp = self.position, self._home.checkpoints.stamp()
         moved = stamp != self._stamp
         if moved:
             self._take_over()
@@ -52,12 +53,13 @@ class Follower:
 
     def _take_over(self) -> None:
         """Map what the last checkpoint has published, and make the changes since."""
+        published = self._home.checkpoints
         for _ in range(_TRIES):
-            names = self._home.read()
+            names = published.read()
             try:
                 found = recovered(self._home, names, self._taken(names))
             except (StorageError, OSError):
-                if self._home.read() == names:  # else a checkpoint has removed what we looked for
+                if published.read() == names:  # else a checkpoint has removed what we looked for
                     raise
             else:
                 self.slots, self.position = found.slots, found.end
@@ -71,7 +73,7 @@ class Follower:
         for name, entry in names.names.items():
             ours = known.get((entry.index, entry.version))
             if ours is None or entry.version is None or entry.since > self.position:
-                taken[name] = opened(self._home, entry)
+                taken[name] = opened(self._home.checkpoints, entry)
             else:
                 taken[name] = replace(ours, since=self.position)
         return taken

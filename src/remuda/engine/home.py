@@ -1,65 +1,56 @@
-"""An engine's directory: what its indexes are called, and where they are.
+"""An engine's directory: its log, and its checkpoints unless they are at a URI.
 
-path/NAMES             the index of each name, its saved version, and where the log goes on from it
 path/LOCK              the writer's lock
 path/set-aside.jsonl   what could not be applied, if anything; its reader may remove it
-path/log/              the changes since
-path/indexes/NUMBER/   one saved index each
+path/log/              the changes since the last checkpoint
+path/CHECKPOINTS       the URI at which checkpoints are published, if they are, and by which writer
+path/NAMES, indexes/   the checkpoints themselves, where there is no such URI
 """
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Collection
+import uuid
 from dataclasses import dataclass
+from os import PathLike, fspath
 from pathlib import Path
 
 import msgspec
 
+from remuda.engine.checkpoints import Checkpoints, Directory, Names, Uploads
 from remuda.errors import StorageError
-from remuda.index.files import read_checked, sync, write_checked
-
-FORMAT = 1
-
-
-class Entry(msgspec.Struct, frozen=True):
-    """An index: its number, its saved version, and the position from which changes are newer."""
-
-    index: int
-    version: str | None  # None: it was empty
-    since: int
-    matcher: str
-    scalars: list[str]
-    hierarchies: dict[str, list[tuple[str | int, str | int | None]]] = {}
+from remuda.index.files import is_local, make_directory, read_checked, write_checked
+from remuda.index.remote_files import RemoteFiles
 
 
-class Names(msgspec.Struct, frozen=True):
-    """All indexes by name, as they were at a position of the log."""
+class _Elsewhere(msgspec.Struct):
+    """Where checkpoints are published, and by which name of ours."""
 
-    names: dict[str, Entry] = {}
-    position: int = 0
-    next_index: int = 1
-    format: int = FORMAT
-
-    @property
-    def first(self) -> int:
-        """The position from which the log is needed."""
-        return min([self.position, *(entry.since for entry in self.names.values())])
-
-
-class _Format(msgspec.Struct):
-    format: int
+    uri: str
+    writer: str
 
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """The paths of an engine's directory."""
+    """A directory for the log and the lock, and where checkpoints are published."""
 
     path: Path
+    checkpoints: Checkpoints
 
-    @property
-    def names(self) -> Path:
-        return self.path / "NAMES"
+    @classmethod
+    def at(cls, path: Path, uri: str | PathLike[str] | None = None) -> Home:
+        """A directory whose checkpoints are where they were; of a new one, at the URI if given."""
+        if uri is not None and is_local(uri):
+            raise StorageError(fspath(uri), "checkpoints are in the engine's directory or at a URI")
+        wanted = None if uri is None else RemoteFiles.at(fspath(uri)).uri
+        elsewhere, own = _elsewhere(path), cls(path, Directory(path))
+        there = elsewhere.uri if elsewhere is not None else path if own.begun() else None
+        if wanted is not None and there not in (None, wanted):
+            raise StorageError(str(path), f"its checkpoints are at {there}, not at {wanted}")
+        if elsewhere is None and wanted is not None:
+            elsewhere = _Elsewhere(wanted, uuid.uuid4().hex)
+        if elsewhere is None:
+            return own
+        return cls(path, Uploads(RemoteFiles.at(elsewhere.uri), elsewhere.writer))
 
     @property
     def log(self) -> Path:
@@ -69,54 +60,39 @@ class Home:
     def set_aside(self) -> Path:
         return self.path / "set-aside.jsonl"
 
-    @property
-    def indexes(self) -> Path:
-        return self.path / "indexes"
-
-    def index(self, number: int) -> Path:
-        """Where the index with the number is saved."""
-        return self.indexes / f"{number:06d}"
-
     def begun(self) -> bool:
         """Whether there is anything of an engine here."""
-        return any(one.exists() for one in (self.names, self.log, self.indexes))
+        return self.log.exists() or self.checkpoints.exists()
 
-    def read(self) -> Names:
-        """The names as they were last published."""
-        try:
-            body = read_checked(self.names)
-        except StorageError:
-            raise
-        except OSError as error:
-            reason = f"there is no engine here: {error.strerror}"
-            raise StorageError(str(self.names), reason) from None
-        found = msgspec.json.decode(body, type=_Format).format
-        if found > FORMAT:  # looked at first: the rest may have changed
-            reason = f"it has format {found}; this remuda reads up to {FORMAT}"
-            raise StorageError(str(self.names), reason)
-        return msgspec.json.decode(body, type=Names)
+    def begin(self) -> Names:
+        """What was published last; of a new engine, what is from now on."""
+        own = self.checkpoints
+        if isinstance(own, Uploads):
+            return self._begin_at(own)
+        if not self.begun():
+            own.write(Names())
+        return own.read()
 
-    def stamp(self) -> tuple[int, int, int]:
-        """What changes whenever names are published."""
-        try:
-            found = self.names.stat()
-        except OSError as error:
-            reason = f"there is no engine here: {error.strerror}"
-            raise StorageError(str(self.names), reason) from None
-        return found.st_mtime_ns, found.st_size, found.st_ino
+    def _begin_at(self, own: Uploads) -> Names:
+        """A new directory goes on from what is at the URI, and publishes there from then on."""
+        if _elsewhere(self.path) is not None:
+            names = own.read()
+            own.check(names)
+            return names
+        names = own.read() if own.exists() else Names()
+        own.take(names)
+        make_directory(self.path)
+        body = msgspec.json.encode(_Elsewhere(str(own), own.writer))
+        write_checked(_told(self.path), body + b"\n")
+        return names
 
-    def write(self, names: Names) -> None:
-        """Publish the names, at once or not at all."""
-        try:
-            for directory in filter(Path.is_dir, (self.indexes, self.path)):
-                sync(directory)  # what the names speak of must not be lost when they are not
-        except OSError as error:
-            raise StorageError(str(self.path), error.strerror or str(error)) from None
-        write_checked(self.names, msgspec.json.encode(names) + b"\n")
 
-    def remove_all_but(self, numbers: Collection[int]) -> None:
-        """Remove the directories of indexes that have no name any more."""
-        kept = {self.index(number) for number in numbers}
-        for one in self.indexes.glob("[0-9]*"):
-            if one not in kept:
-                shutil.rmtree(one)
+def _elsewhere(path: Path) -> _Elsewhere | None:
+    try:
+        return msgspec.json.decode(read_checked(_told(path)), type=_Elsewhere)
+    except FileNotFoundError:
+        return None
+
+
+def _told(path: Path) -> Path:
+    return path / "CHECKPOINTS"

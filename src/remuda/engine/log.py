@@ -16,6 +16,7 @@ import re
 import struct
 import threading
 import zlib
+from bisect import bisect_right
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -203,6 +204,8 @@ def replay(directory: Path, since: int, apply: Callable[[int, memoryview], None]
     bases = _bases(directory) if directory.is_dir() else []
     if not bases and since == 0:
         return 0
+    # what ends before it is not needed, and the writer may be removing it
+    bases = bases[max(0, bisect_right(bases, since) - 1) :]
     end = bases[0] if bases else 0
     for base in bases:
         if base != end:

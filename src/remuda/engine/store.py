@@ -14,6 +14,7 @@ import time
 from collections.abc import Collection, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass, field
+from os import PathLike
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -21,7 +22,8 @@ from msgspec.structs import replace
 from remuda.engine import aside
 from remuda.engine.aside import SetAside, set_aside
 from remuda.engine.changes import Change, Delete, Drop, Made, Pending, Put, Replace, decode
-from remuda.engine.home import Entry, Home, Names
+from remuda.engine.checkpoints import Checkpoints, Entry, Names
+from remuda.engine.home import Home
 from remuda.engine.log import Log, replay
 from remuda.errors import StorageError
 from remuda.index import storage
@@ -60,14 +62,12 @@ class Slot:
 class Store:
     """An engine's directory, open for writing by this process alone."""
 
-    def __init__(self, path: Path) -> None:
-        self.home = Home(path)
+    def __init__(self, path: Path, checkpoints: str | PathLike[str] | None = None) -> None:
         self._process = os.getpid()
         self._lock = Lock(path)
         try:
-            if not self.home.begun():
-                self.home.write(Names())
-            self._published = self.home.read()
+            self.home = Home.at(path, checkpoints)
+            self._published = self.home.begin()
             found = recovered(self.home, self._published)
             self.slots, self.next_index = found.slots, found.next_index
             self.set_aside(found.set_aside())
@@ -101,7 +101,7 @@ class Store:
             position, n_changes, frozen = self.log.end, slot.n_changes, copy(slot.index)
         version, changed = slot.version, n_changes != slot.n_saved
         if changed:
-            version = frozen.save(self.home.index(slot.number))
+            version = frozen.save(self.home.checkpoints.index(slot.number))
         slot.version, slot.since, slot.n_saved = version, position, n_changes
         return changed
 
@@ -111,7 +111,7 @@ class Store:
         """Make the saved versions those from which the engine is opened."""
         self.log.wait(position)  # no version may be ahead of the log
         names = Names({name: slot.entry() for name, slot in slots.items()}, position, next_index)
-        self.home.write(names)
+        self.home.checkpoints.write(names)
         self._published, self._saved_until = names, position if complete else -1
 
     def clean(self, saved: Collection[Slot]) -> None:
@@ -119,11 +119,11 @@ class Store:
         numbers = {entry.index for entry in self._published.names.values()}
         try:
             self.log.forget(self._published.first)
-            self.home.remove_all_but(numbers)
+            checkpoints = self.home.checkpoints
+            checkpoints.remove_all_but(numbers)
             for slot in saved:
-                path = self.home.index(slot.number)
-                if path.is_dir():  # else it was dropped meanwhile
-                    storage.prune(path, keep=1)
+                if checkpoints.has(slot.number):  # else it was dropped meanwhile
+                    storage.prune(checkpoints.index(slot.number), keep=1)
         except OSError as error:
             _logger.warning("something that is no longer needed could not be removed: %s", error)
 
@@ -146,21 +146,25 @@ def empty_index(how: Made | Entry) -> Index:
     return Index(matcher=how.matcher, scalars=how.scalars, hierarchies=trees_of(how.hierarchies))
 
 
-def opened(home: Home, entry: Entry) -> Slot:
+def opened(checkpoints: Checkpoints, entry: Entry) -> Slot:
     """An index in its saved version."""
     if entry.version is None:
         index = empty_index(entry)
     else:
-        index = load(home.index(entry.index), version=entry.version)
+        index = load(checkpoints.index(entry.index), version=entry.version)
     return Slot(index, entry.index, entry.version, entry.since)
 
 
 def recovered(home: Home, names: Names, slots: dict[str, Slot] | None = None) -> Recovery:
     """The indexes as the log leaves them, from their saved versions or later states."""
     if slots is None:
-        slots = {name: opened(home, one) for name, one in names.names.items()}
+        slots = {name: opened(home.checkpoints, one) for name, one in names.names.items()}
     recovery = Recovery(slots, names)
-    recovery.end = replay(home.log, names.first, recovery.apply)
+    if names.writer and not home.log.exists():  # it was lost, or is on another machine
+        _logger.warning("%s: it goes on from the checkpoint, without a log", home.checkpoints)
+        recovery.end = names.position
+    else:
+        recovery.end = replay(home.log, names.first, recovery.apply)
     if recovery.end < names.position:
         reason = f"the records from position {recovery.end} on are missing"
         raise StorageError(str(home.log), reason)

@@ -29,6 +29,7 @@ from remuda.index.answers import Answer
 from remuda.index.choosing import NO_FLOATS, Bars, bars_of, best, raised
 from remuda.index.forking import in_child
 from remuda.index.hits import joined, none, side_by_side
+from remuda.index.living import Living
 from remuda.index.matches import Match, Matches
 from remuda.index.merged_parts import merged, worth_merging
 from remuda.index.nearest import Near, shortfall
@@ -45,7 +46,7 @@ from remuda.index.weighing import Weighing
 from remuda.language.criterion import Criterion
 from remuda.language.json_form import read_event
 from remuda.language.text import parse
-from remuda.matchers.contract import Hits, check_name, conjunction_matcher
+from remuda.matchers.contract import Chosen, Hits, check_name, conjunction_matcher
 from remuda.model.attributes import Attribute
 from remuda.model.binding import bound
 from remuda.model.conditions import OF_LACK, AnyElement, Condition, EveryElement
@@ -80,14 +81,18 @@ class Index:
         self,
         *,
         matcher: str = "auto",
+        live: bool = False,
         scalars: Iterable[str] = (),
         hierarchies: Hierarchies | None = None,
     ) -> None:
-        check_name(matcher)
-        self.matcher = matcher
+        chosen = Chosen.of(matcher)
+        if live and not chosen.live:
+            chosen = Chosen.of(str(replace(chosen, live=True)))
+        self.matcher, self.live = str(chosen), chosen.live
         self.scalars = frozenset(map(Attribute.parse, scalars))
         self.hierarchies = named_trees(hierarchies)
         self._state = State()
+        self._living: Living | None = None  # which nobody else changes
         self._published: Published | None = None
         self._keep_alone()
 
@@ -97,11 +102,15 @@ class Index:
         criteria: Iterable[Criterion],
         *,
         matcher: str = "auto",
+        live: bool = False,
         scalars: Iterable[str] = (),
         hierarchies: Hierarchies | None = None,
         sample: Any = None,
     ) -> Index:
         """Index the criteria at once; `scalars` are attributes that are never lists.
+
+        A matcher may be named with parameters of its paper: `betree(max_cap=20)`. With `live`,
+        `betree`, `pst-bloom` and `pst-hash` keep one tree that changes in place (docs/live.md).
 
         `hierarchies` are the trees that criteria name: `attr("city").under("geo", "IN")`. They are
         kept with the index, for what comes later and when it is saved.
@@ -109,9 +118,13 @@ class Index:
         A `sample` of the events to come, in any form that `match_many` takes, makes `auto` and
         the PS-Trees faster: criteria hang where such events seldom look. A few thousand suffice.
         """
-        index = cls(matcher=matcher, scalars=scalars, hierarchies=hierarchies)
+        index = cls(matcher=matcher, live=live, scalars=scalars, hierarchies=hierarchies)
         found = [one.bound(index.hierarchies) for one in _given(criteria)]
-        if found:
+        if index.live:
+            index._state = index._grown(
+                State(next_order=len(found)), map(Late, itertools.count(), found)
+            )
+        elif found:
             part = index._part(found, np.arange(len(found), dtype=np.int64), sample)
             index._state = State((part,), next_order=len(found))
         return index
@@ -120,6 +133,7 @@ class Index:
         """The same criteria; what changes in one does not in the other."""
         other = object.__new__(type(self))
         other.__dict__.update(self.__dict__)
+        other._living = None
         other._keep_alone()
         return other
 
@@ -150,7 +164,7 @@ class Index:
                 if state.find(criterion.id) is not None:
                     raise DuplicateCriterion(criterion.id)
             orders = range(state.next_order, state.next_order + len(found))
-            self._follow(state.plus(map(Late, orders, found)), found)
+            self._change(state, [], [*map(Late, orders, found)])
 
     def update(self, criteria: Criterion | Iterable[Criterion]) -> None:
         """Put each criterion in the place of the one with its id, or add it; all in one step."""
@@ -161,13 +175,13 @@ class Index:
             there = [where for where in wheres if where is not None]
             fresh = itertools.count(state.next_order)
             orders = [next(fresh) if where is None else state.order(where) for where in wheres]
-            self._follow(state.without(there).plus(map(Late, orders, found)), found)
+            self._change(state, there, [*map(Late, orders, found)])
 
     def remove(self, *ids: str) -> None:
         """Take criteria away in one step; CriterionNotFound if there is no such one."""
         with self._writing:
             state = self._state
-            self._follow(state.without([_found(state, name) for name in ids]))
+            self._change(state, [_found(state, name) for name in dict.fromkeys(ids)], [])
 
     def enable(self, *ids: str) -> None:
         """Switch criteria on."""
@@ -225,7 +239,7 @@ class Index:
         else:
             parts = (*parts, tail.made)
         for part in parts:
-            rows = part.match(part.segment.encoder.encode((event,), question.now), question).rows
+            rows = part.match_one(event, question).rows
             if len(rows):
                 orders = part.roster.orders[rows].tolist()
                 found += zip(orders, part.roster.names(rows), strict=True)
@@ -470,18 +484,18 @@ class Index:
         criteria fail, so that they match nothing, and why.
         """
         state = self._state
-        plans = [part.segment.plan for part in state.parts]
+        sizes = [part.stats() for part in state.parts]
         return {
             "criteria": len(state),
             "segments": len(state.parts),
             "tail": len(state.tail),
             "tombstones": sum(len(part.roster) - len(part) for part in state.parts),
-            "clauses": sum(one.conjunctions.n_clauses + one.cnf.table.n_clauses for one in plans),
-            "dimensions": sum(one.conjunctions.n_dims for one in plans),
-            "spaces": sum(one.conjunctions.n_spaces for one in plans),
-            "bytes": sum(part.segment.nbytes for part in state.parts),
+            **{
+                name: sum(one[name] for one in sizes)
+                for name in ("clauses", "dimensions", "spaces", "bytes")
+            },
             "matcher": self.matcher,
-            "chosen": [part.segment.stats() for part in state.parts],
+            "chosen": [part.chosen() for part in state.parts],
             "set_aside": self._failures(state),
         }
 
@@ -530,6 +544,7 @@ class Index:
             known = {part.segment.home: part for part in self._state.parts if part.segment.home}
             state, found = storage.load(old.store, version, known=known, matcher=self.matcher)
             self.hierarchies = read_trees(found.facts)
+            state = self._grown(state, state.late()) if self.live else state
             self._state, self._published = state, Published(old.store, version, state)
             return True
 
@@ -537,6 +552,9 @@ class Index:
         """Make one segment of all there is, and wait for it."""
         with self._writing:
             state = self._state
+            if self.live:
+                self._state = self._grown(state, state.late())
+                return
             how = self.matcher, self.hierarchies
             parts = (merged(self._parts(state), *how),) if len(state) else ()
             self._state = replace(state, parts=parts, tail=Tail())
@@ -550,6 +568,24 @@ class Index:
         self._writing = threading.RLock()
         self._arranging = threading.Lock()  # of a tail: other threads wait rather than do it too
         self._merging: threading.Thread | None = None
+
+    def _change(self, state: State, gone: Sequence[tuple[int, int]], late: list[Late]) -> None:
+        """Let the state be followed by one without some criteria and with others; have the lock."""
+        if not self.live:
+            new = [one.criterion for one in late]
+            self._follow(state.without(gone).plus(late), new)
+            return
+        names = [state.get(where).criterion.id for where in gone]
+        next_order = max([state.next_order, *(one.order + 1 for one in late)])
+        if self._living is None or self._living.is_stale:
+            state = self._grown(state, state.late())
+        assert self._living is not None
+        self._state = State((self._living.change(names, late),), next_order=next_order)
+
+    def _grown(self, state: State, late: Iterable[Late]) -> State:
+        """The state with one live tree of its criteria."""
+        self._living = Living(self.matcher, self.scalars, late)
+        return State((self._living.now(),), next_order=state.next_order)
 
     def _follow(self, state: State, new: Sequence[Criterion] = ()) -> None:
         """Put a new state in the place of the old; the writer's lock is held."""
@@ -637,23 +673,25 @@ def load(
     segments: Collection[str] | None = None,
     verify: bool = True,
     matcher: str | None = None,
+    live: bool = True,
 ) -> Index:
     """Open a saved index, by default its newest version; its arrays are memory-mapped.
 
     It is in a directory, or at a URI, of which this machine then keeps a copy (REMUDA_CACHE).
     With `segments`, only those are opened; with `matcher`, they are arranged by that one, which
     takes a while where they were saved with another. The structure of all arrays is checked always,
-    the checksums of their files unless `verify` is off.
+    the checksums of their files unless `verify` is off. An index that was live is so again, which
+    takes as long as building it; with `live` off it is not.
     """
     home = store_of(path)
     if matcher is not None:
         check_name(matcher)
-    state, found = storage.load(home, version, segments, verify=verify, matcher=matcher)
-    facts = found.facts
-    how = {"matcher": matcher or facts["matcher"], "scalars": facts["scalars"]}
+    state, found = storage.load(home, version, segments, verify=verify, matcher=matcher, live=live)
+    facts, chosen = found.facts, Chosen.of(matcher or found.facts["matcher"])
+    how = {"matcher": str(replace(chosen, live=chosen.live and live)), "scalars": facts["scalars"]}
     index = Index(**how, hierarchies=read_trees(facts))
-    index._state = state
-    index._published = Published(home, found.name, state)
+    index._state = index._grown(state, state.late()) if index.live else state
+    index._published = Published(home, found.name, index._state)
     return index
 
 
@@ -667,11 +705,17 @@ def _best(
     for part in parts:
         hits = part.best(portion, question, weighing, bars)
         found.append(hits)
-        if question.per is None and isinstance(part, Part) and n and len(parts) > 1:
+        if (
+            question.per is None
+            and isinstance(part, Part)
+            and part.chooses
+            and n
+            and len(parts) > 1
+        ):
             by_priority = question.by == "priority"
             priorities = part.roster.priorities if by_priority else NO_FLOATS
             bars = raised(bars, bars_of(hits, priorities, n))
-    if len(parts) == 1 and isinstance(parts[0], Part):
+    if len(parts) == 1 and parts[0].chooses:
         return found[0]
     hits = side_by_side(found, names.starts)
     priorities = names.priorities(hits.rows) if question.by == "priority" else NO_FLOATS

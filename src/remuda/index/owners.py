@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from remuda.arrays import Floats, Ints, Longs, Ragged, frozen
 from remuda.encoding.bounds import most_of
 from remuda.encoding.plan import Plan
+from remuda.index.ranking import criteria_bounds, stand_best_first
 from remuda.jit import kernel
 from remuda.matchers.contract import Hits
 from remuda.matchers.kernels.best import Choice, Room, room_for
@@ -89,6 +90,7 @@ class Owning:
         self._made: tuple[Owners, Owners, bool] | None = None
         self._absolute: Floats | None = None
         self._longest: int | None = None
+        self._best_first: tuple[Ints, bool] | None = None
         self._rooms: deque[Room] = deque()
 
     def of(self, plan: Plan) -> tuple[Owners, Owners, bool]:
@@ -105,6 +107,19 @@ class Owning:
             predicates = plan.conjunctions.predicates
             self._absolute = frozen(most_of(plan.programs, predicates, absolute=True))
         return self._absolute
+
+    def best_first(self, plan: Plan, ranks: Ints) -> bool:
+        """Whether the owners of each clause stand best first; those of older indexes may not."""
+        known = self._best_first
+        if known is None or known[0] is not ranks:
+            owners = self.of(plan)[0]
+            known = (
+                ranks,
+                owners.each_one
+                or bool(stand_best_first(plan.owners, criteria_bounds(plan), ranks)),
+            )
+            self._best_first = known
+        return known[1]
 
     def lend(self, plan: Plan, choice: Choice, n_attributes: int) -> Room:
         """Room to choose in, for one call at a time; clean, and of the sizes that are wanted."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from remuda.arrays import Bools, Floats, Ints, Ragged
+from remuda.arrays import Bools, Floats, Ints, Ragged, frozen
 from remuda.encoding.bounds import OfOwners, largest, leaf_bounds, merits_of, most_of
 from remuda.encoding.plan import Plan
 from remuda.encoding.programs import Programs
@@ -27,10 +29,47 @@ def merits(plan: Plan, ranks: Ints) -> Merits:
 
 
 def _merits(plan: Plan) -> OfOwners:
-    criteria = plan.bounds.criteria
-    if not len(criteria):
-        criteria = most_of(plan.programs, plan.conjunctions.predicates)
-    return merits_of(plan.programs, plan.conjunctions, plan.owners, plan.checked, criteria)
+    return merits_of(
+        plan.programs, plan.conjunctions, plan.owners, plan.checked, criteria_bounds(plan)
+    )
+
+
+def criteria_bounds(plan: Plan) -> Floats:
+    """The most that each criterion scores, counted where the plan keeps none."""
+    kept = plan.bounds.criteria
+    return kept if len(kept) else most_of(plan.programs, plan.conjunctions.predicates)
+
+
+def with_best_first(plan: Plan, ranks: Ints) -> Plan:
+    """The plan with the owners of each clause by what they score at most, then by rank.
+
+    Those that have several clauses still stand behind the others.
+    """
+    starts, items = plan.owners
+    counts = np.diff(starts)
+    several = np.flatnonzero(np.repeat(counts > 1, counts))
+    if not len(several):
+        return plan
+    rows, owners = np.repeat(np.arange(len(counts)), counts)[several], items[several]
+    who = np.where(owners < 0, ~owners, owners)
+    order = np.lexsort((ranks[who], -criteria_bounds(plan)[who], owners < 0, rows))
+    ordered = items.copy()
+    ordered[several] = owners[order]
+    return replace(plan, owners=frozen(Ragged(starts, ordered)))
+
+
+@kernel
+def stand_best_first(owners: Ragged, most: Floats, ranks: Ints) -> bool:
+    """Whether the owners of each clause stand as `with_best_first` has them."""
+    for clause in range(len(owners.starts) - 1):
+        for i in range(owners.starts[clause] + 1, owners.starts[clause + 1]):
+            before, owner = owners.items[i - 1], owners.items[i]
+            if before >= 0 > owner:
+                continue
+            one, other = (before, owner) if owner >= 0 else (~before, ~owner)
+            if most[one] < most[other] or (most[one] == most[other] and ranks[one] > ranks[other]):
+                return False
+    return True
 
 
 def item_bounds(plan: Plan) -> ItemBounds:
@@ -56,9 +95,7 @@ def item_bounds(plan: Plan) -> ItemBounds:
 def cnf_item_bounds(plan: Plan) -> ItemBounds:
     """Those of the disjunctions; a row that is not as it was written has its bound in each item."""
     table, programs, rows = plan.cnf.table, plan.programs, plan.cnf.rows
-    criteria = plan.bounds.criteria
-    if not len(criteria):
-        criteria = most_of(programs, plan.conjunctions.predicates)
+    criteria = criteria_bounds(plan)
     most = np.maximum(largest(plan.cnf_owners, criteria[plan.cnf_owners.items]), 0.0)
     leaves = np.maximum(leaf_bounds(programs, table.predicates), 0.0)
     items = np.zeros(len(table.clauses.items))

@@ -28,7 +28,7 @@ from remuda.index.choosing import (
 )
 from remuda.index.hits import none, side_by_side
 from remuda.index.owners import Owners, Owning
-from remuda.index.ranking import cnf_item_bounds, item_bounds, merits
+from remuda.index.ranking import cnf_item_bounds, item_bounds, merits, with_best_first
 from remuda.index.regions import Widened, Widening
 from remuda.index.weighing import Weighed
 from remuda.jit import kernel
@@ -43,6 +43,7 @@ from remuda.matchers.contract import (
     describing,
     encoding,
     has_own_cnf,
+    parameters_of,
     ranking,
     warming,
 )
@@ -157,6 +158,8 @@ class Segment:
         home: str | None = None,
     ) -> Segment:
         conjunctions, cnf = stored
+        if home is None:  # what is saved was so
+            made = with_best_first(made, ranks)
         return cls(
             made,
             conjunctions or _built(made, words, matcher, ranks, sample),
@@ -336,7 +339,9 @@ class Segment:
         conjunctions, rows, _ = self._owning.of(self.plan)
         owners = rows if kind else conjunctions
         bounds = self.plan.bounds.rows if kind else self.plan.bounds.clauses
-        owned = Owned(owners.sole, owners.rows, bounds)
+        best_first = not kind and choice.by_clauses
+        best_first = best_first and self._owning.best_first(self.plan, choice.ranks)
+        owned = Owned(owners.sole, owners.rows, bounds, best_first)
         asked = Asked(
             events.starts,
             events.spaces,
@@ -386,7 +391,7 @@ def _built(
     sample: Callable[[Encoder], EventBatch] | None,
 ) -> Matcher:
     """The matcher of that name over the conjunctions, with what it takes beside them."""
-    kind, options = conjunction_matcher(matcher), dict[str, Any]()
+    kind, options = conjunction_matcher(matcher), dict[str, Any](parameters_of(matcher))
     if kind.features.takes_merits:
         options["merits"] = merits(made, ranks)
     if kind.features.takes_bounds:

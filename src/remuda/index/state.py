@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -43,6 +43,7 @@ _PLAIN = 1 << 12  # evaluations of a tail; they take as long as making a segment
 class Part:
     """A segment with its roster, and which of its criteria are still there."""
 
+    chooses: ClassVar[bool] = True  # whether `best` gives the best alone, or all that match
     segment: Segment
     roster: Roster
     alive: Bools | None = None  # None: all of them
@@ -94,6 +95,24 @@ class Part:
     def hits(self, portion: Portion, question: Question) -> Hits:
         """The places of those that each event satisfies."""
         return self.match(self.segment.encode(portion, question.now), question)
+
+    def match_one(self, event: Any, question: Question) -> Hits:
+        """The same for one event, with less ado."""
+        return self.match(self.segment.encoder.encode((event,), question.now), question)
+
+    def stats(self) -> dict[str, int]:
+        """Sizes."""
+        plan = self.segment.plan
+        return {
+            "clauses": plan.conjunctions.n_clauses + plan.cnf.table.n_clauses,
+            "dimensions": plan.conjunctions.n_dims,
+            "spaces": plan.conjunctions.n_spaces,
+            "bytes": self.segment.nbytes,
+        }
+
+    def chosen(self) -> dict[str, Any]:
+        """Which layout the matcher took, and why, if it chooses at all."""
+        return self.segment.stats()
 
     def best(
         self,
@@ -329,6 +348,7 @@ class Tail:
 class Plain:
     """A tail that answers by plain evaluation, or by a part of it where that fails."""
 
+    chooses: ClassVar[bool] = False
     tail: Tail
     part: Callable[[], Part]
 
@@ -440,9 +460,12 @@ class State:
 
     def criteria(self) -> list[Criterion]:
         """All criteria, in their order of insertion."""
-        found = [pair for part in self.parts for pair in part.criteria()]
-        found += [(late.order, late.criterion) for late in self.tail]
-        return [criterion for _, criterion in sorted(found, key=lambda pair: pair[0])]
+        return [late.criterion for late in self.late()]
+
+    def late(self) -> list[Late]:
+        """The same with their orders."""
+        found = [Late(*pair) for part in self.parts for pair in part.criteria()]
+        return sorted([*found, *self.tail], key=lambda late: late.order)
 
     def orders(self) -> Longs:
         """The order of every place: the parts one after the other, then the tail."""

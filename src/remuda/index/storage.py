@@ -42,7 +42,7 @@ from remuda.index.trees import has_trees, read_trees, tree_digests
 from remuda.index.trial import refuse_trees
 from remuda.language import json_form
 from remuda.language.criterion import Criterion
-from remuda.matchers.contract import cnf_matcher, conjunction_matcher
+from remuda.matchers.contract import Chosen, cnf_matcher, conjunction_matcher
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import And, Expression, Or
 from remuda.model.hierarchies import Hierarchies
@@ -51,6 +51,7 @@ _PATIENCE = 30.0  # seconds that a writer waits for another one
 _NAMED = re.compile(rb"(v\d{6,})\n")  # of CURRENT; all of it, before it had a checksum
 _LAYOUTS = {"plan": 2, "roster": 2, "words": 3}  # a change of what their numbers mean is another
 _ANY, _NEVER = And(), Or()
+_QUICK = "scan"  # it has nothing to build
 _log = logging.getLogger("remuda.index")
 
 
@@ -166,6 +167,7 @@ def load(
     known: Mapping[str, Part] | None = None,
     verify: bool = True,
     matcher: str | None = None,
+    live: bool = True,
 ) -> tuple[State, Version]:
     """A version, by default the newest; all of its segments or some, by its matcher or another.
 
@@ -177,7 +179,8 @@ def load(
     reading = Reading(store.version(name), verify=verify)
     with named(reading.path):
         facts = reading.facts
-        how = {**facts, "matcher": matcher or facts["matcher"], "scalars": facts["scalars"]}
+        by = _arranging(matcher or facts["matcher"], live)
+        how = {**facts, "matcher": by, "scalars": facts["scalars"]}
         trees = read_trees(facts)
         parts = []
         for entry in facts["segments"]:
@@ -190,6 +193,12 @@ def load(
             parts.append(replace(part, alive=alive(reading, entry, len(part.roster))))
         state = State(tuple(parts), next_order=int(facts["next_order"]))
         return state, Version(name, facts, facts["segments"])
+
+
+def _arranging(matcher: str, live: bool) -> str:
+    """The matcher that segments are opened with; of what will be a live tree, a quick one."""
+    chosen = Chosen.of(matcher)
+    return _QUICK if chosen.live and live else str(replace(chosen, live=False))
 
 
 def alive(reading: Reading, entry: Mapping[str, Any], n: int) -> Bools | None:

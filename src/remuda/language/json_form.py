@@ -44,6 +44,8 @@ _HEAD = re.compile(
 
 Read = tuple[str, Expression, frozenset[str], bool, datetime | None, datetime | None, Any, float]
 
+_THEMSELVES = frozenset({str, int, float, bool, NoneType})
+
 
 def read(source: Mapping[str, Any] | str | bytes) -> Read:
     """What a Criterion is made of; InvalidCriterion says what is wrong."""
@@ -171,8 +173,11 @@ def write_values(values: Iterable[Any]) -> list[Any]:
 
 
 def read_values(documents: Iterable[Any]) -> list[Any]:
-    """What `write_values` wrote."""
-    return [value_of(msgspec.convert(one, Nested)) for one in documents]
+    """What `write_values` wrote; a large index has millions, most of which stand for themselves."""
+    return [
+        one if type(one) in _THEMSELVES else value_of(msgspec.convert(one, Nested))
+        for one in documents
+    ]
 
 
 def _decode(source: Mapping[str, Any] | str | bytes) -> Form:

@@ -226,7 +226,14 @@ def _comparison(node: exp.Expr, deny: bool) -> Expression:
         return _strong(*_semver(left, right, kind), deny != (kind in _DENIALS))
     if _is_tuple(left) or _is_tuple(right):
         return _of_tuples(left, right, kind, deny)
-    return _compared(*_sides(left, right), kind, deny)
+    return _compared_sides(left, right, kind, deny)
+
+
+def _compared_sides(
+    left: exp.Expr, right: exp.Expr, kind: type[exp.Expr], deny: bool
+) -> Expression:
+    one, other = _sides(left, right)
+    return _compared(one, other, kind, deny)
 
 
 def _is_tuple(node: exp.Expr) -> bool:
@@ -238,9 +245,8 @@ def _of_tuples(left: exp.Expr, right: exp.Expr, kind: type[exp.Expr], deny: bool
     pair = [bare(node).expressions if _is_tuple(node) else [] for node in (left, right)]
     if kind not in _EQUALITY or len(pair[0]) != len(pair[1]):
         raise Refused("tuples are compared with =, <> and IN, and with tuples as long", left)
-    equal = And(
-        *(_compared(*_sides(*two), exp.NullSafeEQ, False) for two in zip(*pair, strict=True))
-    )
+    both = zip(*pair, strict=True)
+    equal = And(*(_compared_sides(one, two, exp.NullSafeEQ, False) for one, two in both))
     return ~equal if deny != (kind in _DENIALS) else equal
 
 
@@ -563,7 +569,8 @@ def _like_call(folds: bool, node: exp.Expr, deny: bool) -> Expression:
 
 
 def _equal_null(node: exp.Expr, deny: bool) -> Expression:
-    return _compared(*_sides(*arguments(node, 2)), exp.NullSafeEQ, deny)
+    left, right = arguments(node, 2)
+    return _compared_sides(left, right, exp.NullSafeEQ, deny)
 
 
 def _regexp(node: exp.Expr, deny: bool) -> Expression:

@@ -7,7 +7,8 @@ every row. Nothing else names a matcher.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pkgutil import resolve_name
 from typing import ClassVar, NamedTuple, Protocol, Self, TypedDict, TypeGuard
@@ -103,6 +104,8 @@ class Features:
     """It is a DescribingMatcher."""
     changes: bool = False
     """It is a DynamicMatcher."""
+    takes_gap: bool = False
+    """`build` takes `gap`, how many numbers a space has where they leave room for more spaces."""
     warms: bool = False
     """It is a WarmingMatcher."""
     encodes: bool = False
@@ -111,6 +114,8 @@ class Features:
     """How many events it takes best together, where so many are there; None: as others do."""
     callers: int | None = None
     """How many threads it serves best; more would be in each other's way. None: any number."""
+    parameters: tuple[str, ...] = ()
+    """Those of its paper: keywords of `build` that take positive integers."""
 
 
 class Answering(Protocol):
@@ -269,6 +274,10 @@ class DynamicMatcher(Matcher, Protocol):
         """Take a clause away; KeyError where there is none of that id."""
         ...
 
+    def adjust(self, seen: EventBatch) -> int:
+        """Move clauses that hang ill for events of late, some of which are `seen`; how many."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
@@ -305,28 +314,89 @@ KINDS = {
 
 NAMES = KINDS.keys()
 
-
-def check_name(name: str) -> None:
-    """ValueError where no matcher has the name."""
-    if name not in NAMES:
-        raise ValueError(f"there is no matcher {name!r}; there are {', '.join(NAMES)}")
+_LIVE = "live"
 
 
-def conjunction_matcher(name: str) -> type[Matcher]:
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A matcher as it is named: `betree`, `betree(max_cap=20, min_size=3)`, `betree(live)`.
+
+    A live one is changed in place; what has no dynamic algorithm cannot be live.
+    """
+
+    name: str
+    parameters: Mapping[str, int]
+    live: bool = False
+
+    @classmethod
+    def of(cls, text: str) -> Chosen:
+        """Read it; ValueError where there is no such matcher, or none with such a parameter."""
+        found = re.fullmatch(r"\s*([\w-]+)\s*(?:\((.*)\)\s*)?", text)
+        if found is None or found[1] not in NAMES:
+            raise ValueError(f"there is no matcher {text!r}; there are {', '.join(NAMES)}")
+        items = [item.strip() for item in (found[2] or "").split(",") if item.strip()]
+        numbers = [_number(text, item) for item in items if item != _LIVE]
+        made = cls(found[1], dict(numbers), _LIVE in items)
+        if items:
+            made._check()
+        return made
+
+    def __str__(self) -> str:
+        items = [f"{name}={value}" for name, value in sorted(self.parameters.items())]
+        items += [_LIVE] if self.live else []
+        return f"{self.name}({', '.join(items)})" if items else self.name
+
+    def _check(self) -> None:
+        features = conjunction_matcher(self.name).features
+        for name in self.parameters:
+            if name not in features.parameters:
+                known = ", ".join(features.parameters) or "none"
+                raise ValueError(f"{self.name} has no parameter {name!r}; it has {known}")
+        if self.live and not features.changes:
+            known = ", ".join(one for one in NAMES if _changes(one))
+            raise ValueError(f"{self.name} cannot be live, since nothing changes it: take {known}")
+
+
+def _number(text: str, item: str) -> tuple[str, int]:
+    found = re.fullmatch(r"(\w+)\s*=\s*([1-9][0-9]{0,8})", item)
+    if found is None:
+        raise ValueError(f"{text!r}: {item!r} is no parameter, such as max_cap=20")
+    return found[1], int(found[2])
+
+
+def _changes(name: str) -> bool:
+    return conjunction_matcher(name).features.changes
+
+
+def check_name(text: str) -> None:
+    """ValueError where no matcher is named so."""
+    Chosen.of(text)
+
+
+def conjunction_matcher(text: str) -> type[Matcher]:
     """The class behind the name that takes conjunctions."""
-    kind: type[Matcher] = resolve_name(KINDS[name].conjunctions)
+    kind: type[Matcher] = resolve_name(KINDS[_name(text)].conjunctions)
     return kind
 
 
-def cnf_matcher(name: str) -> type[CnfMatcher]:
+def cnf_matcher(text: str) -> type[CnfMatcher]:
     """The class behind the name that takes conjunctions of disjunctions."""
-    kind: type[CnfMatcher] = resolve_name(KINDS[name].cnf or KINDS["kindex"].cnf or "")
+    kind: type[CnfMatcher] = resolve_name(KINDS[_name(text)].cnf or KINDS["kindex"].cnf or "")
     return kind
 
 
-def has_own_cnf(name: str) -> bool:
+def has_own_cnf(text: str) -> bool:
     """Whether the name has an algorithm of its own for conjunctions of disjunctions."""
-    return KINDS[name].cnf is not None
+    return KINDS[_name(text)].cnf is not None
+
+
+def parameters_of(text: str) -> Mapping[str, int]:
+    """The parameters of its paper that the name gives."""
+    return Chosen.of(text).parameters if "(" in text else {}
+
+
+def _name(text: str) -> str:
+    return text.partition("(")[0].strip()
 
 
 def ranking(matcher: Answering) -> TypeGuard[RankingMatcher]:
@@ -347,6 +417,11 @@ def describing(matcher: Matcher) -> TypeGuard[DescribingMatcher]:
 def warming(matcher: Matcher) -> TypeGuard[WarmingMatcher]:
     """Whether the matcher can be warmed."""
     return matcher.features.warms
+
+
+def changing(matcher: Matcher) -> TypeGuard[DynamicMatcher]:
+    """Whether the matcher's clauses come and go."""
+    return matcher.features.changes
 
 
 def encoding(matcher: Matcher) -> TypeGuard[EncodingMatcher]:

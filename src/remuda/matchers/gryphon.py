@@ -31,6 +31,7 @@ from remuda.matchers.kernels.truth import Event, holds, lay_out, no_event, take_
 
 FEW = 16  # spaces at most of a predicate whose edge is found by value
 ON_MISSING = 2  # the turn of predicates that hold on missing, after the narrow and the wide
+UNTESTED = 3  # that of predicates which only leaves know
 WALKED = 4  # tests that are walked in the time it takes to find one
 
 
@@ -55,7 +56,7 @@ class Tree(NamedTuple):
 class Gryphon:
     """The parallel search tree over clauses whose predicates stand in the order of the levels."""
 
-    features: ClassVar[Features] = Features(layout=1)
+    features: ClassVar[Features] = Features(layout=1, parameters=("equality",))
 
     predicates: Predicates
     clauses: Ragged
@@ -65,14 +66,24 @@ class Gryphon:
     dim_of_space: Ints
 
     @classmethod
-    def build(cls, table: ClauseTable) -> Self:
+    def build(cls, table: ClauseTable, *, equality: int = 0) -> Self:
+        """The tree of all predicates or, with `equality`, of those that accept one value.
+
+        The latter is the version for equality that the BE-Tree paper measures apart; leaves keep
+        what else there is.
+        """
         dim_of_level = _most_frequent_first(table)
         level_of_dim = np.argsort(dim_of_level).astype(np.int32)
-        level = level_of_dim[table.predicates.dim] + table.n_dims * _turn(table)
+        turn = _turn(table)
         few = (table.predicates.n_accepted <= FEW) & ~table.predicates.on_missing
+        tested = np.ones(len(few), np.bool_)
+        if equality:
+            tested = (table.predicates.n_accepted == 1) & ~table.predicates.on_missing
+            turn = np.where(tested, 0, UNTESTED)
+        level = level_of_dim[table.predicates.dim] + table.n_dims * turn
         order = np.lexsort((~few, level))
         predicates, clauses = _in_order(table, order)
-        parent, label, *leaves = _grow(clauses, len(order))
+        parent, label, *leaves = _grow(clauses, len(order), int(tested.sum()))
         tests = _tests(parent, label, level[order], few[order], table.n_dims, len(leaves[0]) - 1)
         values = _values(predicates, few[order], tests[3], label)
         return cls(
@@ -119,9 +130,12 @@ def _in_order(table: ClauseTable, order: Longs) -> tuple[Predicates, Ragged]:
     return taken(table.predicates, order), frozen(Ragged(starts, items))
 
 
-def _grow(clauses: Ragged, n_predicates: int) -> tuple[Longs, Longs, Longs, Longs, Longs]:
+def _grow(
+    clauses: Ragged, n_predicates: int, n_tested: int
+) -> tuple[Longs, Longs, Longs, Longs, Longs]:
     """The tree, one depth after the other: clauses with the same next predicate share a node.
 
+    The first predicates are tested, the others are left to the leaves.
     Of each edge, the node it leaves and its predicate; then the leaves, ragged by node: the row,
     and the first item that has not been tested.
     """
@@ -132,6 +146,8 @@ def _grow(clauses: Ragged, n_predicates: int) -> tuple[Longs, Longs, Longs, Long
     while len(rows):
         shared = np.bincount(node - first)[node - first] > 1
         ends = ~shared | (lengths[rows] == depth)
+        following = clauses.items[clauses.starts[rows[~ends]] + depth]
+        ends[~ends] = following >= n_tested
         leaves.append(np.stack([node[ends], rows[ends], clauses.starts[rows[ends]] + depth]))
         rows, node = rows[~ends], node[~ends]
         label = clauses.items[clauses.starts[rows] + depth]

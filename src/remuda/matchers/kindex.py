@@ -110,8 +110,11 @@ class Disjunctions(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class KIndex:
-    """Posting lists over conjunctions that are numbered by size; `row_of` has their rows."""
+class _Lists:
+    """Posting lists over rows that are numbered by size; `row_of` has their rows in the table.
+
+    The base of both indexes, which differ in how they are built and in nothing else.
+    """
 
     features: ClassVar[Features] = Features(layout=1, takes_bounds=True, ranks=True)
 
@@ -120,98 +123,7 @@ class KIndex:
     lists: PostingLists
     row_of: Ints
     weights: Floats  # of each item of the table's clauses; empty where all weigh 1
-
-    @classmethod
-    def build(
-        cls, table: ClauseTable, *, weights: Floats | None = None, bounds: ItemBounds | None = None
-    ) -> Self:
-        """Index the conjunctions; only ∈ predicates score, by the weight of their item.
-
-        Of their owners, `bounds` is known.
-        """
-        predicates, clauses = table.predicates, table.clauses
-        uses = np.bincount(clauses.items, minlength=len(predicates.dim))
-        keys = keys_for(table, uses, conjunctive=True)
-        posted = post(predicates, keys, uses, conjunctive=True)
-        sizes, row_of = n_asked(table), satisfiable(table)
-        row_of = row_of[np.argsort(sizes[row_of], kind="stable")]
-        ids = np.arange(len(row_of), dtype=np.int32)
-        ranked = weights is not None or bounds is not None
-        lists, origins = place(posted, clauses, row_of, ids, keys.n_keys, origins=ranked)
-        weights = item_weights(weights, table)
-        known = ItemBounds(weights, NONE, NONE) if bounds is None else bounds.of_rows(row_of)
-        parts = partitioned(lists, sizes[row_of], origins, *known)
-        return cls(table, keys, parts, frozen(row_of), weights)
-
-    def match(self, events: EventBatch) -> Hits:
-        ranked = self._search(events, 0, None)
-        return Hits(ranked.starts, ranked.rows, ranked.candidates)
-
-    def top(self, events: EventBatch, n: int, event_weights: Floats | None = None) -> Ranked:
-        """The n best conjunctions of each event, whose spaces weigh 1 unless told otherwise."""
-        return self._search(events, _checked(n), event_weights)
-
-    def best(
-        self, owned: Owned, choice: Choice, asked: Asked, room: Room, attribute_of_dim: Ints
-    ) -> Ranked:
-        """The best owners of each event's conjunctions."""
-        choosing = Choosing(owned, choice, asked, room, attribute_of_dim)
-        return self._search(EventBatch(asked.starts, asked.spaces), 0, None, choosing)
-
-    def _search(
-        self,
-        events: EventBatch,
-        n_best: int,
-        event_weights: Floats | None,
-        choosing: Choosing | None = None,
-    ) -> Ranked:
-        index = (self.keys, self.lists, self.row_of, self.weights)
-        return _searched(events, self.table, index, n_best, event_weights, None, choosing)
-
-    @property
-    def nbytes(self) -> int:
-        return sum(a.nbytes for a in (*self.keys, *self.lists, self.row_of, self.weights))
-
-
-@dataclass(frozen=True, slots=True)
-class CnfKIndex:
-    """Posting lists over rows that are numbered by size; `row_of` has their rows in the table."""
-
-    features: ClassVar[Features] = Features(layout=1, takes_bounds=True, ranks=True)
-
-    cnf: CnfTable
-    keys: Keys
-    lists: PostingLists
-    disjunctions: Ints  # of each entry, its place in the row; -1 in Z
-    denials: Ints  # how many ∉ predicates each disjunction of the table has
-    row_of: Ints
-    weights: Floats  # of each item of the table's clauses; empty where all weigh 1
-
-    @classmethod
-    def build(
-        cls, cnf: CnfTable, *, weights: Floats | None = None, bounds: ItemBounds | None = None
-    ) -> Self:
-        """Index the rows; only ∈ predicates score, by the weight of their item.
-
-        Of their owners, `bounds` is known.
-        """
-        table, flat = cnf.table, flat_rows(cnf)
-        uses = np.bincount(flat.rows.items, minlength=len(table.predicates.dim))
-        keys = keys_for(table, uses, conjunctive=True)
-        posted = post(table.predicates, keys, uses, conjunctive=True)
-        sizes, row_of = sizes_of_rows(cnf), satisfiable_rows(cnf)
-        row_of = row_of[np.argsort(sizes[row_of], kind="stable")]
-        ids = np.arange(len(row_of), dtype=np.int32)
-        lists, origins = place(posted, flat.rows, row_of, ids, keys.n_keys, origins=True)
-        lists, origins = once_per_list(lists, origins, sizes[row_of])
-        weights = item_weights(weights, table)
-        known = ItemBounds(weights, NONE, NONE) if bounds is None else bounds.of_rows(row_of)
-        most, spare = (one[flat.items] if len(one) else one for one in known[:2])
-        parts = partitioned(lists, sizes[row_of], origins, most, spare, known.rows)
-        disjunctions = np.full(len(parts.entries), -1, np.int32)
-        disjunctions[: len(origins)] = flat.disjunctions[origins]
-        own = frozen((disjunctions, n_denials(table), row_of))
-        return cls(cnf, keys, parts, *own, weights)
+    cnf: Disjunctions | None  # None: rows are conjunctions
 
     def match(self, events: EventBatch) -> Hits:
         ranked = self._search(events, 0, None)
@@ -235,45 +147,89 @@ class CnfKIndex:
         event_weights: Floats | None,
         choosing: Choosing | None = None,
     ) -> Ranked:
-        index = (self.keys, self.lists, self.row_of, self.weights)
-        cnf = Disjunctions(self.disjunctions, self.denials, self.cnf.rows)
-        return _searched(events, self.cnf.table, index, n_best, event_weights, cnf, choosing)
+        """The n best rows of each event, or all of them, without scores, where n is 0.
+
+        Where there is choosing, the best owners of rows.
+        """
+        if event_weights is None:
+            event_weights = np.ones(len(events.spaces) if n_best else 0)
+        table, keys = self.table, self.keys
+        scoring = Scoring(table.clauses, table.predicates, self.weights, event_weights)
+        longest = int(np.diff(events.starts).max(initial=0))
+        starts, rows, scores, tally = _search(
+            events.starts, events.spaces, longest, keys, keys.most_per_space, self.lists,
+            self.row_of, n_best > 0, min(n_best, len(self.row_of)), scoring, self.cnf, choosing,
+        )  # fmt: skip
+        return Ranked(starts, rows, scores, *tally.tolist())
 
     @property
     def nbytes(self) -> int:
-        own = (self.disjunctions, self.denials, self.row_of, self.weights)
+        own = (self.row_of, self.weights, *(() if self.cnf is None else self.cnf[:2]))
         return sum(array.nbytes for array in (*self.keys, *self.lists, *own))
+
+
+@dataclass(frozen=True, slots=True)
+class KIndex(_Lists):
+    """The Conjunction algorithm's: a row is a conjunction."""
+
+    @classmethod
+    def build(
+        cls, table: ClauseTable, *, weights: Floats | None = None, bounds: ItemBounds | None = None
+    ) -> Self:
+        """Index the conjunctions; only ∈ predicates score, by the weight of their item.
+
+        Of their owners, `bounds` is known.
+        """
+        predicates, clauses = table.predicates, table.clauses
+        uses = np.bincount(clauses.items, minlength=len(predicates.dim))
+        keys = keys_for(table, uses, conjunctive=True)
+        posted = post(predicates, keys, uses, conjunctive=True)
+        sizes, row_of = n_asked(table), satisfiable(table)
+        row_of = row_of[np.argsort(sizes[row_of], kind="stable")]
+        ids = np.arange(len(row_of), dtype=np.int32)
+        ranked = weights is not None or bounds is not None
+        lists, origins = place(posted, clauses, row_of, ids, keys.n_keys, origins=ranked)
+        weights = item_weights(weights, table)
+        known = ItemBounds(weights, NONE, NONE) if bounds is None else bounds.of_rows(row_of)
+        parts = partitioned(lists, sizes[row_of], origins, *known)
+        return cls(table, keys, parts, frozen(row_of), weights, None)
+
+
+@dataclass(frozen=True, slots=True)
+class CnfKIndex(_Lists):
+    """The CNF algorithm's: a row is a conjunction of disjunctions."""
+
+    @classmethod
+    def build(
+        cls, cnf: CnfTable, *, weights: Floats | None = None, bounds: ItemBounds | None = None
+    ) -> Self:
+        """Index the rows; only ∈ predicates score, by the weight of their item.
+
+        Of their owners, `bounds` is known.
+        """
+        table, flat = cnf.table, flat_rows(cnf)
+        uses = np.bincount(flat.rows.items, minlength=len(table.predicates.dim))
+        keys = keys_for(table, uses, conjunctive=True)
+        posted = post(table.predicates, keys, uses, conjunctive=True)
+        sizes, row_of = sizes_of_rows(cnf), satisfiable_rows(cnf)
+        row_of = row_of[np.argsort(sizes[row_of], kind="stable")]
+        ids = np.arange(len(row_of), dtype=np.int32)
+        lists, origins = place(posted, flat.rows, row_of, ids, keys.n_keys, origins=True)
+        lists, origins = once_per_list(lists, origins, sizes[row_of])
+        weights = item_weights(weights, table)
+        known = ItemBounds(weights, NONE, NONE) if bounds is None else bounds.of_rows(row_of)
+        most, spare = (one[flat.items] if len(one) else one for one in known[:2])
+        parts = partitioned(lists, sizes[row_of], origins, most, spare, known.rows)
+        of_entry = np.full(len(parts.entries), -1, np.int32)
+        of_entry[: len(origins)] = flat.disjunctions[origins]
+        own = Disjunctions(*frozen((of_entry, n_denials(table))), cnf.rows)
+        return cls(table, keys, parts, frozen(row_of), weights, own)
 
 
 def _checked(n: int) -> int:
     if n < 1:
         raise ValueError(f"top {n}: ask for at least 1")
     return n
-
-
-def _searched(
-    events: EventBatch,
-    table: ClauseTable,
-    index: tuple[Keys, PostingLists, Ints, Floats],
-    n_best: int,
-    event_weights: Floats | None,
-    cnf: Disjunctions | None,
-    choosing: Choosing | None,
-) -> Ranked:
-    """The n best rows of each event, or all of them, without scores, where n is 0.
-
-    Where there is choosing, the best owners of rows.
-    """
-    keys, lists, row_of, weights = index
-    if event_weights is None:
-        event_weights = np.ones(len(events.spaces) if n_best else 0)
-    scoring = Scoring(table.clauses, table.predicates, weights, event_weights)
-    longest = int(np.diff(events.starts).max(initial=0))
-    starts, rows, scores, tally = _search(
-        events.starts, events.spaces, longest, keys, keys.most_per_space, lists, row_of,
-        n_best > 0, min(n_best, len(row_of)), scoring, cnf, choosing,
-    )  # fmt: skip
-    return Ranked(starts, rows, scores, *tally.tolist())
 
 
 @kernel

@@ -23,7 +23,7 @@ from remuda.matchers.contract import Features, Hits, Literal
 from remuda.matchers.kernels.access import Selectivity, most_selective_first
 from remuda.matchers.kernels.growth import Words, thawed
 from remuda.matchers.kernels.needs import lacking
-from remuda.matchers.kernels.nodes import each_once, gather, narrow
+from remuda.matchers.kernels.nodes import Breadth, each_once, gather, narrow
 from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.verify import Arrived, arrive
 from remuda.matchers.pstforest import (
@@ -67,9 +67,9 @@ class Signatures:
     n_words: int
 
     @classmethod
-    def of(cls, counts: Longs) -> Signatures:
-        """Empty signatures for so many slots each."""
-        n_words = (counts * _BITS_EACH + 63) // 64
+    def of(cls, counts: Longs, bits: int) -> Signatures:
+        """Empty signatures for so many slots each, with so many bits for each slot."""
+        n_words = (counts * bits + 63) // 64
         starts = 1 + starts_of(n_words)
         begins = np.where(n_words > 0, starts[:-1], 0)
         filters = (begins << 32 | 64 * np.maximum(n_words, 1)).astype(np.uint64)
@@ -117,20 +117,38 @@ class Signatures:
 class PSTBloom:
     """Clauses listed on leaves by their access predicates, and signed there by the others."""
 
-    features: ClassVar[Features] = Features(layout=1, takes_sample=True, changes=True)
+    features: ClassVar[Features] = Features(
+        layout=1, takes_sample=True, changes=True, takes_gap=True, parameters=("bits", "span")
+    )
 
     forest: Forest
     signatures: Signatures
+    bits: int = _BITS_EACH
     _arrays: tuple[NDArray[Any], ...] | None = field(init=False, default=None)  # what `match` reads
 
     @classmethod
-    def build(cls, table: ClauseTable, *, sample: EventBatch | None = None) -> Self:
-        """From a table and, if there is one, a sample of events to come."""
-        return cls._build(*Forest.beginning(table, sample))
+    def build(
+        cls,
+        table: ClauseTable,
+        *,
+        sample: EventBatch | None = None,
+        bits: int = _BITS_EACH,
+        span: int | None = None,
+        gap: int = 1,
+    ) -> Self:
+        """From a table and, if there is one, a sample of events to come.
+
+        `bits` are those of a signature for each clause in it. With a `span`, predicates of so many
+        spaces are in the trees, as the paper has all of them.
+        """
+        breadth = Breadth.of(span, gap)
+        return cls._build(*Forest.beginning(table, sample, breadth), bits, breadth)
 
     @classmethod
-    def _build(cls, table: ClauseTable, rows: Ints, rule: Selectivity) -> Self:
-        is_narrow = narrow(table.predicates, table.space_starts)
+    def _build(
+        cls, table: ClauseTable, rows: Ints, rule: Selectivity, bits: int, breadth: Breadth
+    ) -> Self:
+        is_narrow = narrow(table.predicates, table.space_starts, breadth)
         clauses = most_selective_first(table.clauses, rule.ranks(table.predicates))
         uses = np.bincount(clauses.items, minlength=len(is_narrow))
         trees = Trees.of(table, is_narrow, uses)
@@ -139,8 +157,8 @@ class PSTBloom:
         order = np.argsort(trees.lists.items[trees.lists.starts[access]], kind="stable")
         clauses, access = take_rows(clauses, order), access[order]
         slots = np.arange(len(order), dtype=np.int32)
-        forest = Forest.of(table, rule, trees, clauses, rows[order], slots, access)
-        return cls(forest, _signatures(trees, forest, clauses, access))
+        forest = Forest.of(table, rule, trees, clauses, rows[order], slots, access, breadth)
+        return cls(forest, _signatures(trees, forest, clauses, access, bits), bits)
 
     def match(self, events: EventBatch) -> Hits:
         """MatchEvent: leaves give candidates, signatures refuse most, the rest is verified."""
@@ -172,6 +190,13 @@ class PSTBloom:
             forest.uproot(predicates, i, self.signatures)
         self._settle()
 
+    def adjust(self, seen: EventBatch) -> int:
+        """Choose access predicates anew where events of late make others much better."""
+        n = self.forest.n_ill_placed(seen)
+        if n:
+            self._renew(*self.forest.contents(seen))
+        return n
+
     @property
     def nbytes(self) -> int:
         return self.forest.nbytes + self.signatures.nbytes
@@ -180,15 +205,20 @@ class PSTBloom:
         """After a change; after many, arrange everything anew."""
         self._arrays = None
         if self.forest.records.is_stale:
-            fresh = self._build(*self.forest.contents())
-            self.forest, self.signatures = fresh.forest, fresh.signatures
+            self._renew(*self.forest.contents())
+
+    def _renew(self, table: ClauseTable, rows: Ints, rule: Selectivity) -> None:
+        fresh = self._build(table, rows, rule, self.bits, self.forest.breadth)
+        self.forest, self.signatures, self._arrays = fresh.forest, fresh.signatures, None
 
 
-def _signatures(trees: Trees, forest: Forest, clauses: Ragged, access: Ints) -> Signatures:
+def _signatures(
+    trees: Trees, forest: Forest, clauses: Ragged, access: Ints, bits: int
+) -> Signatures:
     """The signatures of all leaves, with the clauses that their predicates put there."""
     first_leaf = trees.nodes.first_leaf
     n_listed = (forest.lists.ends - forest.lists.begins)[first_leaf:]
-    signatures = Signatures.of(np.maximum(trees.tree.counter - n_listed, 0))
+    signatures = Signatures.of(np.maximum(trees.tree.counter - n_listed, 0), bits)
     n_access = (access < len(trees.is_narrow)).astype(np.int64)
     _sign(
         clauses, n_access, trees.is_narrow, trees.lists, first_leaf,

@@ -19,6 +19,7 @@ from remuda.matchers.kernels.lists import Listed, Lists
 from remuda.matchers.kernels.needs import bits_of_dims, needs_of
 from remuda.matchers.kernels.nodes import (
     MOST_MET,
+    Breadth,
     Nodes,
     hung,
     lists_of,
@@ -38,6 +39,7 @@ from remuda.matchers.kernels.verify import (
 )
 from remuda.matchers.pstree import PSTree
 
+_WORTH = 1.25  # candidates, of those with the best access predicates, that are worth a new choice
 _ONE, _WORD, _HALF, _IN_WORD = (np.uint64(n) for n in (1, 6, 32, 63))
 _LOW_HALF = np.uint64(0xFFFFFFFF)
 _GOLDEN = np.uint64(0x9E3779B1)
@@ -92,6 +94,7 @@ class Forest:
     tree: PSTree
     lists: Lists  # of slots, and of what their clauses need
     records: Records
+    breadth: Breadth
 
     @classmethod
     def of(
@@ -103,6 +106,7 @@ class Forest:
         rows: Ints,
         slots: Ints,
         access: Ints,
+        breadth: Breadth,
     ) -> Self:
         """The clauses in slots in their order, some slots listed by their access predicates."""
         dim_bits = bits_of_dims(table)
@@ -116,6 +120,7 @@ class Forest:
             trees.tree,
             Lists.of(lists.starts, lists.items, needs[lists.items]),
             Records.of(table.predicates, trees.is_narrow, clauses, rows),
+            breadth,
         )
 
     @property
@@ -134,20 +139,38 @@ class Forest:
 
     @staticmethod
     def beginning(
-        table: ClauseTable, sample: EventBatch | None
+        table: ClauseTable, sample: EventBatch | None, breadth: Breadth
     ) -> tuple[ClauseTable, Ints, Selectivity]:
         """What `contents` gives, for clauses that are in no forest yet."""
-        rule = selectivity(table, narrow(table.predicates, table.space_starts), sample)
+        rule = selectivity(table, narrow(table.predicates, table.space_starts, breadth), sample)
         return table, np.arange(table.n_clauses, dtype=np.int32), rule
 
-    def contents(self) -> tuple[ClauseTable, Ints, Selectivity]:
-        """All clauses, the rows that they stand for, and how to choose among their predicates."""
+    def contents(self, seen: EventBatch | None = None) -> tuple[ClauseTable, Ints, Selectivity]:
+        """All clauses, the rows that they stand for, and how to choose among their predicates.
+
+        The choice is for events like those that were seen, if there are any.
+        """
         slots = self.records.alive()
         table = ClauseTable(self.nodes.space_starts, *self.records.clauses(slots))
         rule = self.selectivity
-        if not rule.from_events:
-            rule = selectivity(table, self.is_narrow(table.predicates), None)
+        if seen is not None or not rule.from_events:
+            rule = selectivity(table, self.is_narrow(table.predicates), seen)
         return table, self.records.rows[slots], rule
+
+    def n_ill_placed(self, seen: EventBatch) -> int:
+        """How many clauses another access predicate suits better; 0 where that is worth little."""
+        if len(seen) == 0:
+            return 0
+        table, _, rule = self.contents(seen)
+        starts, items = table.clauses
+        begins = starts[:-1][np.diff(starts) > 0]
+        ranks = rule.ranks(table.predicates)[items]
+        if not len(begins):
+            return 0
+        now, best = ranks[begins], np.minimum.reduceat(ranks, begins)
+        usable = np.isfinite(best)
+        now, best = now[usable], best[usable]
+        return int((now > best).sum()) if now.sum() > _WORTH * best.sum() else 0
 
     def clause(self, literals: Sequence[Literal]) -> Predicates:
         """The predicates of a clause, the most selective one first."""
@@ -156,7 +179,7 @@ class Forest:
         return taken(predicates, np.argsort(ranks, kind="stable"))
 
     def is_narrow(self, predicates: Predicates) -> Bools:
-        return narrow(predicates, self.nodes.space_starts)
+        return narrow(predicates, self.nodes.space_starts, self.breadth)
 
     def needs(self, predicates: Predicates) -> np.uint64:
         """What a clause of these predicates needs."""

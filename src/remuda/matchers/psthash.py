@@ -24,7 +24,7 @@ from remuda.matchers.kernels.bits import prefetch
 from remuda.matchers.kernels.hashing import Hashed, hashed, place
 from remuda.matchers.kernels.lists import Listed
 from remuda.matchers.kernels.needs import lacking, needs_of
-from remuda.matchers.kernels.nodes import each_once, gather, n_listed, narrow
+from remuda.matchers.kernels.nodes import Breadth, each_once, gather, n_listed, narrow
 from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.pairs import LEAF, Paired, PairLists, pair_of
 from remuda.matchers.kernels.records import taken
@@ -51,23 +51,49 @@ _ZERO = np.uint64(0)
 class PSTHash:
     """Clauses listed in 2-dim predicate spaces by two access predicates each."""
 
-    features: ClassVar[Features] = Features(layout=1, takes_sample=True, changes=True)
+    features: ClassVar[Features] = Features(
+        layout=1,
+        takes_sample=True,
+        changes=True,
+        takes_gap=True,
+        parameters=("n", "most_pairs", "span"),
+    )
 
     forest: Forest
     pairs: PairLists
+    most_pairs: int = _MOST_PAIRS
     _arrays: tuple[NDArray[Any], ...] | None = field(init=False, default=None)  # what `match` reads
 
     @classmethod
-    def build(cls, table: ClauseTable, *, sample: EventBatch | None = None) -> Self:
-        """From a table and, if there is one, a sample of events to come."""
-        return cls._build(*Forest.beginning(table, sample))
+    def build(
+        cls,
+        table: ClauseTable,
+        *,
+        sample: EventBatch | None = None,
+        n: int = 2,
+        most_pairs: int = _MOST_PAIRS,
+        span: int | None = None,
+        gap: int = 1,
+    ) -> Self:
+        """From a table and, if there is one, a sample of events to come.
+
+        `n` is the paper's N, one or two access predicates; two that cover more than `most_pairs`
+        pairs of spaces are one. With a `span`, predicates of so many spaces may be such.
+        """
+        if n > 2:
+            raise ValueError(f"pst-hash has one or two access predicates a clause, not {n}")
+        most = most_pairs if n == 2 else 0
+        breadth = Breadth.of(span, gap)
+        return cls._build(*Forest.beginning(table, sample, breadth), most, breadth)
 
     @classmethod
-    def _build(cls, table: ClauseTable, rows: Ints, rule: Selectivity) -> Self:
+    def _build(
+        cls, table: ClauseTable, rows: Ints, rule: Selectivity, most_pairs: int, breadth: Breadth
+    ) -> Self:
         predicates = table.predicates
-        is_narrow = narrow(predicates, table.space_starts)
+        is_narrow = narrow(predicates, table.space_starts, breadth)
         clauses = most_selective_first(table.clauses, rule.ranks(predicates))
-        clauses, is_paired = _paired(clauses, predicates, is_narrow)
+        clauses, is_paired = _paired(clauses, predicates, is_narrow, most_pairs, breadth.gap)
         first, second = access_predicates(clauses, predicates), _seconds(clauses, is_paired)
         uses = np.bincount(np.append(first, second[is_paired]), minlength=len(is_narrow) + 1)
         trees = Trees.of(table, is_narrow, uses[:-1])
@@ -77,12 +103,12 @@ class PSTHash:
         clauses, rows, is_paired = take_rows(clauses, order), rows[order], is_paired[order]
         first, second = first[order], second[order]
         slots, paired = (np.flatnonzero(kind).astype(np.int32) for kind in (~is_paired, is_paired))
-        forest = Forest.of(table, rule, trees, clauses, rows, slots, first[slots])
+        forest = Forest.of(table, rule, trees, clauses, rows, slots, first[slots], breadth)
         pairs, listed = _in_pairs(
             paired, first, second, predicates.dim, trees.lists, trees.nodes.first_leaf
         )
         needs = needs_of(clauses, predicates, forest.dim_bits)
-        return cls(forest, PairLists.of(pairs, listed, needs))
+        return cls(forest, PairLists.of(pairs, listed, needs), most_pairs)
 
     def match(self, events: EventBatch) -> Hits:
         """MatchEvent: pairs of leaves give candidates, which are verified."""
@@ -93,7 +119,7 @@ class PSTHash:
     def insert(self, row: int, clause: Sequence[Literal]) -> None:
         """InsertSubscription: list the clause in all pairs that its access predicates cover."""
         forest = self.forest
-        predicates, n_access = _access(forest, forest.clause(clause))
+        predicates, n_access = self._access(forest.clause(clause))
         slot = forest.records.add(row, predicates, forest.is_narrow(predicates))
         leaves = [forest.plant(predicates, i, self.pairs) for i in range(n_access)]
         if n_access == 2:
@@ -108,7 +134,7 @@ class PSTHash:
         """Take a clause away, and what only it needed of the trees."""
         forest = self.forest
         slot = forest.records.remove(row)
-        predicates, n_access = _access(forest, forest.records.clause(slot))
+        predicates, n_access = self._access(forest.records.clause(slot))
         if n_access == 2:
             leaves = [forest.covered(predicates, i) for i in range(2)]
             for pair in _pairs(predicates, leaves):
@@ -119,6 +145,13 @@ class PSTHash:
             forest.uproot(predicates, i, self.pairs)
         self._settle()
 
+    def adjust(self, seen: EventBatch) -> int:
+        """Choose access predicates anew where events of late make others much better."""
+        n = self.forest.n_ill_placed(seen)
+        if n:
+            self._renew(*self.forest.contents(seen))
+        return n
+
     @property
     def nbytes(self) -> int:
         return self.forest.nbytes + self.pairs.nbytes
@@ -127,19 +160,21 @@ class PSTHash:
         """After a change; after many, arrange everything anew."""
         self._arrays = None
         if self.forest.records.is_stale:
-            fresh = self._build(*self.forest.contents())
-            self.forest, self.pairs = fresh.forest, fresh.pairs
+            self._renew(*self.forest.contents())
 
+    def _renew(self, table: ClauseTable, rows: Ints, rule: Selectivity) -> None:
+        fresh = self._build(table, rows, rule, self.most_pairs, self.forest.breadth)
+        self.forest, self.pairs, self._arrays = fresh.forest, fresh.pairs, None
 
-def _access(forest: Forest, predicates: Predicates) -> tuple[Predicates, int]:
-    """The predicates of a clause, those that its trees have first, and how many these are."""
-    is_narrow = forest.is_narrow(predicates)
-    n = len(is_narrow)
-    clause = Ragged(np.array([0, n], np.int64), np.arange(n, dtype=np.int32))
-    paired, is_paired = _paired(frozen(clause), predicates, is_narrow)
-    if is_paired[0]:
-        return taken(predicates, paired.items), 2
-    return predicates, int(has_access(predicates) and is_narrow[0])
+    def _access(self, predicates: Predicates) -> tuple[Predicates, int]:
+        """The predicates of a clause, those that its trees have first, and how many these are."""
+        is_narrow, gap = self.forest.is_narrow(predicates), self.forest.breadth.gap
+        n = len(is_narrow)
+        clause = Ragged(np.array([0, n], np.int64), np.arange(n, dtype=np.int32))
+        paired, is_paired = _paired(frozen(clause), predicates, is_narrow, self.most_pairs, gap)
+        if is_paired[0]:
+            return taken(predicates, paired.items), 2
+        return predicates, int(has_access(predicates) and is_narrow[0])
 
 
 def _pairs(predicates: Predicates, leaves: list[list[int]]) -> list[int]:
@@ -148,10 +183,13 @@ def _pairs(predicates: Predicates, leaves: list[list[int]]) -> list[int]:
     return [pair_of(leaf, partner) for leaf in first for partner in second]
 
 
-def _paired(clauses: Ragged, predicates: Predicates, is_narrow: Bools) -> tuple[Ragged, Bools]:
+def _paired(
+    clauses: Ragged, predicates: Predicates, is_narrow: Bools, most_pairs: int, gap: int
+) -> tuple[Ragged, Bools]:
     """The clauses with their second access predicate moved up, and which ones have one."""
     usable = is_narrow & ~predicates.on_missing
-    items, is_paired = _move_up(*clauses, usable, predicates.n_accepted)
+    n_spaces = -(-predicates.n_accepted // gap)
+    items, is_paired = _move_up(*clauses, usable, n_spaces, most_pairs)
     return Ragged(clauses.starts, items), is_paired
 
 
@@ -163,13 +201,15 @@ def _seconds(clauses: Ragged, is_paired: Bools) -> Ints:
 
 
 @kernel
-def _move_up(starts: Longs, items: Ints, usable: Bools, n_accepted: Longs) -> tuple[Ints, Bools]:
+def _move_up(
+    starts: Longs, items: Ints, usable: Bools, n_accepted: Longs, most_pairs: int
+) -> tuple[Ints, Bools]:
     items, is_paired = items.copy(), np.zeros(len(starts) - 1, np.bool_)
     for clause in range(len(starts) - 1):
         begin, end = starts[clause], starts[clause + 1]
         if begin == end or not usable[items[begin]]:
             continue
-        most = _MOST_PAIRS // max(n_accepted[items[begin]], 1)
+        most = most_pairs // max(n_accepted[items[begin]], 1)
         for i in range(begin + 1, end):
             item = items[i]
             if usable[item] and n_accepted[item] <= most:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address, ip_network
+from socket import AF_INET, inet_pton
 from typing import Any
 
 from remuda.errors import InvalidCriterion
@@ -19,8 +20,11 @@ def place_of(value: Any) -> Place | None:
     if not isinstance(value, str) or not is_text(value):
         return None
     try:  # no address of one family has the sign of the other, and a wrong try takes as long
-        return (6, int(IPv6Address(value))) if ":" in value else (4, int(IPv4Address(value)))
-    except ValueError:
+        if ":" in value:
+            return 6, int(IPv6Address(value))
+        # a tenth of what IPv4Address takes, and as strict
+        return 4, int.from_bytes(inet_pton(AF_INET, value), "big")
+    except (ValueError, OSError):
         return None
 
 

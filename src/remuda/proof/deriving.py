@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, islice
 from random import Random
 from typing import Any
 
@@ -68,6 +68,14 @@ def derive(
     yield {}
     for probe in probes(criteria, rng, full=full, scalars=index.scalars, now=now):
         yield from probe.events()
+
+
+def examples(index: Index, n: int, *, seed: int = 0, now: Now = None) -> list[Any]:
+    """At most n events, each made so that one of the index's criteria holds."""
+    rng = draws(seed)
+    made = probes(drawn(index, rng, 2 * n), rng, full=False, scalars=index.scalars, now=now)
+    found = (probe.satisfying for probe in made)
+    return list(islice((event for event in found if event is not None), n))
 
 
 def draws(seed: int) -> Random:

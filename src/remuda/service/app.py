@@ -31,9 +31,33 @@ ENDPOINTS = (
 
 _VERSION = (b"x-remuda-version", VERSION.encode())
 _INDEX = "/v1/indexes/{index}/"
+_MOST_VERSIONS = 100  # of clients that are told: anybody can make them up
 
 _logger = logging.getLogger("remuda.service")
 _visits = logging.getLogger("remuda.access")
+
+
+class _Deadline:
+    """The moment at which the task that made this is stopped; `asyncio.timeout` costs twice."""
+
+    __slots__ = ("_handle", "_passed", "_task")
+
+    def __init__(self, seconds: float) -> None:
+        self._task, self._passed = asyncio.current_task(), False
+        self._handle = asyncio.get_running_loop().call_later(seconds, self._pass)
+
+    def _pass(self) -> None:
+        if self._task is not None:
+            self._passed = True
+            self._task.cancel()
+
+    def check(self) -> None:
+        """Go on being stopped, unless it was this that did it."""
+        if not self._passed or self._task is None or self._task.uncancel():
+            raise asyncio.CancelledError
+
+    def end(self) -> None:
+        self._handle.cancel()
 
 
 class Door:
@@ -45,22 +69,31 @@ class Door:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         visit: Visit = scope[visits.KEY]
         visit.operation = self._name
+        deadline = _Deadline(self._service.limits.seconds)
         try:
-            async with asyncio.timeout(self._service.limits.seconds):
-                call = Call(self._service, self._endpoint, scope, receive, visit)
-                call.admit()
-                answer = await self._answer(call)
-                await answer(scope, receive, send)
+            call = Call(self._service, self._endpoint, scope, receive, visit)
+            call.admit()
+            answer = await self._answer(call)
+            await answer(scope, receive, send)
         except ClientDisconnect:
             return
+        except asyncio.CancelledError:
+            deadline.check()
+            await self._fail(TimeoutError(), scope, receive, send)
         except Exception as error:
-            if refusal(error) is None or visit.begun:
-                fields = {"fields": {"request": visit.request_id}}
-                words = "request %s failed"
-                _logger.exception(words, visit.request_id, exc_info=error, extra=fields)
-            if not visit.begun:  # else the answer stays without its end, by which its reader knows
-                failed = self._endpoint.failed(error, visit.request_id)
-                await failed(scope, receive, send)
+            await self._fail(error, scope, receive, send)
+        finally:
+            deadline.end()
+
+    async def _fail(self, error: Exception, scope: Scope, receive: Receive, send: Send) -> None:
+        """Say what failed, while there is no answer yet."""
+        visit: Visit = scope[visits.KEY]
+        if refusal(error) is None or visit.begun:
+            fields = {"fields": {"request": visit.request_id}}
+            _logger.error("request %s failed", visit.request_id, exc_info=error, extra=fields)
+        if not visit.begun:  # else the answer stays without its end, by which its reader knows
+            failed = self._endpoint.failed(error, visit.request_id)
+            await failed(scope, receive, send)
 
     async def _answer(self, call: Call) -> Response:
         """The answer of this process, or of the writer where only that can give it."""
@@ -68,7 +101,7 @@ class Door:
         if relay is not None:
             if endpoint.by_writer:
                 return await relay.forward(call.scope, await call.body(), call.visit.request_id)
-            sequence = visits.header(call.scope, SEQUENCE)
+            sequence = call.visit.sent.get(SEQUENCE)
             if sequence is not None:
                 await relay.see(sequence)
         answer = await endpoint.handle(call)
@@ -97,6 +130,7 @@ class _Entrance:
 
     def __init__(self, app: ASGIApp, asking: dict[str, _Choice], service: Service) -> None:
         self._app, self._asking, self._service = app, asking, service
+        self._versions = {_VERSION[1]}  # of clients, as far as they were told
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -116,15 +150,26 @@ class _Entrance:
             else:
                 await self._app(scope, receive, visit.send)
         finally:
-            if (scope.get("server") or ("", 0))[1] is not None:  # else a worker has passed it on
+            if not _passed_on(scope):
                 self._note(visit)
 
     def _note(self, visit: Visit) -> None:
         seconds = time.perf_counter() - visit.started
         self._service.counts.count(visit.operation, visit.status, seconds, visit.matches)
+        version = visit.sent.get(_VERSION[0], _VERSION[1])
+        if version not in self._versions and len(self._versions) < _MOST_VERSIONS:
+            self._versions.add(version)
+            theirs = version.decode("latin-1")[:50]
+            _logger.warning("the service is remuda %s, a client %s", VERSION, theirs)
         if _visits.isEnabledFor(logging.INFO):
             words = f"{visit.scope['method']} {visit.scope['path'][:200]} {visit.status}"
             _visits.info(words, extra={"fields": visit.fields(seconds)})
+
+
+def _passed_on(scope: Scope) -> bool:
+    """Whether another worker has counted it: those come by a socket that has a path."""
+    server = scope.get("server")
+    return server is not None and str(server[0]).startswith("/")
 
 
 async def _no_route(request: Request, error: Exception) -> Response:

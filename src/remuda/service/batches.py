@@ -5,20 +5,21 @@ from __future__ import annotations
 import io
 import struct
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from remuda.index.answers import Answer
-from remuda.index.index import Index
 from remuda.index.matches import Matches
-from remuda.index.question import Question
 from remuda.service.bodies import EventAnswer
 from remuda.service.calls import ARROW, JSON, NDJSON
 from remuda.service.problems import Refused
 
+_TOGETHER = 1 << 18  # bytes of lines that are asked about at once
+_CONTINUES = 0xFFFFFFFF  # how a message of an Arrow stream begins
+_BATCH = 3  # the kind of a message with a record batch
 _COMPRESSION = 3  # the field of Arrow's record batches that says how they are compressed
 
 
@@ -83,12 +84,109 @@ class Piece(NamedTuple):
     matches: Matches | None = None
 
 
-def answers(
-    index: Index, events: Any, question: Question, limit: int | None, kind: str
-) -> Iterator[Piece]:
-    """The answers in the form that was asked for, in pieces."""
-    pieces = _FORMS[kind]
-    return pieces(index.ask(events, question), limit)
+class Form(Protocol):
+    """A way to write answers, one portion after the other, and their end."""
+
+    def part(self, answer: Answer, limit: int | None) -> bytes: ...
+    def end(self) -> bytes: ...
+
+
+def answers(found: Iterator[Answer], limit: int | None, form: Form) -> Iterator[Piece]:
+    """The answers in a form, in pieces; without their end, which may be after others."""
+    for answer in found:
+        yield Piece(form.part(answer, limit), answer.matches)
+
+
+class Cut(Protocol):
+    """A way to cut a body that is still arriving into bodies of whole events."""
+
+    def take(self, piece: bytes) -> list[bytes]: ...
+    def rest(self) -> list[bytes]: ...
+
+
+class CutLines:
+    """Lines, so many together that it is worth asking about them."""
+
+    def __init__(self, most: int) -> None:
+        self._held, self._most = bytearray(), most
+
+    def take(self, piece: bytes) -> list[bytes]:
+        self._held += piece
+        if len(self._held) < _TOGETHER:
+            return []
+        end = self._held.rfind(b"\n") + 1
+        if not end and len(self._held) > self._most:
+            raise Refused(413, f"a line has {self._most:,} bytes at most")
+        part = bytes(self._held[:end])
+        del self._held[:end]
+        return [part] if part else []
+
+    def rest(self) -> list[bytes]:
+        return [bytes(self._held)] if self._held.strip() else []
+
+
+class CutArrow:
+    """Record batches, each with the schema and the dictionaries that came before it."""
+
+    def __init__(self, most: int) -> None:
+        self._held, self._most = bytearray(), most
+        self._before = b""  # the schema, and the dictionaries so far
+
+    def take(self, piece: bytes) -> list[bytes]:
+        self._held += piece
+        found = []
+        while (size := self._size()) is not None and size <= len(self._held):
+            message = bytes(self._held[:size])
+            del self._held[:size]
+            kind = _kind(message)
+            if kind == _BATCH:
+                found.append(self._before + message)
+            elif kind is not None:
+                self._before += message
+            if len(self._before) > self._most:
+                raise Refused(413, f"dictionaries have {self._most:,} bytes at most")
+        return found
+
+    def rest(self) -> list[bytes]:
+        if self._held:
+            raise pa.ArrowInvalid("the stream is cut short")
+        return []
+
+    def _size(self) -> int | None:
+        """The bytes of the message that comes next, once that can be told."""
+        if len(self._held) < 8:
+            return None
+        mark: int
+        length: int
+        mark, length = struct.unpack_from("<Ii", self._held)
+        if mark != _CONTINUES or length < 0 or length > self._most:
+            raise pa.ArrowInvalid("this is no message of an Arrow stream")
+        if not length or len(self._held) < 8 + length:
+            return 8 + length
+        metadata = bytes(self._held[8 : 8 + length])
+        body = _number(metadata, 3, "<q")
+        if not 0 <= body <= self._most:
+            raise Refused(413, f"a record batch has {self._most:,} bytes at most")
+        return 8 + length + body
+
+
+CUTS: dict[str, Callable[[int], Cut]] = {NDJSON: CutLines, ARROW: CutArrow}
+
+
+def _kind(message: bytes) -> int | None:
+    """What a message is of: a schema, a dictionary, a batch; None at the end."""
+    length = struct.unpack_from("<i", message, 4)[0]
+    return _number(message[8 : 8 + length], 1, "<B") if length else None
+
+
+def _number(metadata: bytes, field: int, form: str) -> int:
+    """A number among the fields of a message; 0 where it is left out."""
+    try:
+        table = struct.unpack_from("<I", metadata, 0)[0]
+        at = _field(metadata, table, field)
+        return int(struct.unpack_from(form, metadata, at)[0]) if at != table else 0
+    except struct.error as error:
+        raise pa.ArrowInvalid(f"a message is cut short: {error}") from None
 
 
 def _columns(answer: Answer, limit: int | None) -> pa.Table:
@@ -110,47 +208,62 @@ def _objects(answer: Answer, limit: int | None) -> Iterator[EventAnswer]:
         yield EventAnswer(**row)
 
 
-def _as_lines(found: Iterator[Answer], limit: int | None) -> Iterator[Piece]:
-    encoder = msgspec.json.Encoder()
-    for answer in found:
-        yield Piece(encoder.encode_lines(list(_objects(answer, limit))), answer.matches)
+class _Lines:
+    """An object a line."""
+
+    def __init__(self) -> None:
+        self._encoder = msgspec.json.Encoder()
+
+    def part(self, answer: Answer, limit: int | None) -> bytes:
+        return self._encoder.encode_lines(list(_objects(answer, limit)))
+
+    def end(self) -> bytes:
+        return b""
 
 
-def _as_array(found: Iterator[Answer], limit: int | None) -> Iterator[Piece]:
-    before = b"["
-    for answer in found:
+class _Array:
+    """A JSON array."""
+
+    def __init__(self) -> None:
+        self._before = b"["
+
+    def part(self, answer: Answer, limit: int | None) -> bytes:
         body = msgspec.json.encode(list(_objects(answer, limit)))[1:-1]
-        if body:
-            yield Piece(before + body, answer.matches)
-            before = b","
-    yield Piece(b"]" if before == b"," else b"[]")
+        if not body:
+            return b""
+        before, self._before = self._before, b","
+        return before + body
+
+    def end(self) -> bytes:
+        return b"]" if self._before == b"," else b"[]"
 
 
-def _as_arrow(found: Iterator[Answer], limit: int | None) -> Iterator[Piece]:
-    sink = io.BytesIO()
-    writer = None
-    for answer in found:
+class _Stream:
+    """An Arrow stream."""
+
+    def __init__(self) -> None:
+        self._sink = io.BytesIO()
+        self._writer: Any = None
+
+    def part(self, answer: Answer, limit: int | None) -> bytes:
         table = _columns(answer, limit)
-        if writer is None:
-            writer = pa.ipc.new_stream(sink, table.schema)
-        writer.write_table(table)
-        yield Piece(_drained(sink), answer.matches)
-    if writer is None:
-        schema = pa.schema([("ids", pa.list_(pa.string())), ("error", pa.string())])
-        writer = pa.ipc.new_stream(sink, schema)
-    writer.close()
-    yield Piece(_drained(sink))
+        if self._writer is None:
+            self._writer = pa.ipc.new_stream(self._sink, table.schema)
+        self._writer.write_table(table)
+        return self._drained()
+
+    def end(self) -> bytes:
+        if self._writer is None:
+            schema = pa.schema([("ids", pa.list_(pa.string())), ("error", pa.string())])
+            self._writer = pa.ipc.new_stream(self._sink, schema)
+        self._writer.close()
+        return self._drained()
+
+    def _drained(self) -> bytes:
+        written = self._sink.getvalue()
+        self._sink.seek(0)
+        self._sink.truncate()
+        return written
 
 
-def _drained(sink: io.BytesIO) -> bytes:
-    written = sink.getvalue()
-    sink.seek(0)
-    sink.truncate()
-    return written
-
-
-_FORMS: dict[str, Callable[[Iterator[Answer], int | None], Iterator[Piece]]] = {
-    JSON: _as_array,
-    NDJSON: _as_lines,
-    ARROW: _as_arrow,
-}
+FORMS: dict[str, Callable[[], Form]] = {JSON: _Array, NDJSON: _Lines, ARROW: _Stream}

@@ -101,12 +101,23 @@ class SimilarityRequest(_Request):
 
 
 class ManyOptions(Struct):
-    """What is asked about every event of a batch; `n` wants the best, with their scores."""
+    """What is asked about every event of a batch; `n` wants the best, with their scores.
+
+    With `stream`, answers come while events are still sent: read them meanwhile.
+    """
 
     tags: list[str] | None = None
     now: Moment = None
     limit: Count | None = None
     n: Count | None = None
+    stream: bool = False
+
+
+class EventsOptions(Struct):
+    """How many events are wanted, and what they are drawn with."""
+
+    n: Annotated[int, Meta(ge=1, le=100)] = 10
+    seed: Annotated[int, Meta(ge=0, le=2**53)] = 0
 
 
 class PutOptions(Struct):
@@ -230,6 +241,12 @@ class IndexList(Struct):
     """All indexes, by name."""
 
     indexes: list[IndexEntry]
+
+
+class EventsAnswer(Struct):
+    """Events for each of which some criterion of the index was meant to hold."""
+
+    events: list[Any]
 
 
 class JobEntry(Struct):

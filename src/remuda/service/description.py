@@ -8,7 +8,6 @@ from typing import Any
 
 import msgspec
 
-from remuda.service.bodies import Problem
 from remuda.service.calls import VERSION, Endpoint
 
 _REFERENCE = "#/components/schemas/{name}"
@@ -24,7 +23,7 @@ _WORDS = {
 def describe(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
     """The OpenAPI document."""
     every = list(endpoints)
-    types = list(dict.fromkeys(_types(every), None) | {Problem: None})
+    types = list(dict.fromkeys(_types(every)))
     schemas, components = msgspec.json.schema_components(types, ref_template=_REFERENCE)
     by_type = dict(zip(types, schemas, strict=True))
     paths: dict[str, Any] = {}
@@ -47,6 +46,7 @@ def describe(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
 
 def _types(endpoints: Iterable[Endpoint]) -> Iterator[Any]:
     for one in endpoints:
+        yield one.refusal[1]
         yield from (kind for kind in one.takes.values() if kind is not bytes)
         yield from (kind for kind in one.gives.values() if kind is not bytes)
         if one.options is not None:
@@ -71,10 +71,10 @@ def _operation(endpoint: Endpoint, schemas: Mapping[Any, Any]) -> dict[str, Any]
         found["x-role"] = endpoint.role.name.lower()
     if endpoint.takes:
         found["requestBody"] = {"required": True, "content": _content(endpoint.takes, schemas)}
-    problem = {"schema": schemas[Problem]}
+    kind, document = endpoint.refusal
     found["responses"]["default"] = {
         "description": "Why it was refused",
-        "content": {"application/problem+json": problem},
+        "content": {kind: {"schema": schemas[document]}},
     }
     return found
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 from starlette.responses import Response
 
 from remuda import errors
@@ -72,6 +72,17 @@ class Answer(_Body):
     success: bool
     data: Any
     error_code: str | None
+
+
+class Refusal(_Body):
+    """What Mustang answers where it fails, and what Dropwizard does before it is asked."""
+
+    success: bool | UnsetType = UNSET
+    data: Any | UnsetType = UNSET
+    error_code: str | UnsetType = UNSET
+    errors: list[str] | UnsetType = UNSET
+    code: int | UnsetType = UNSET
+    message: str | UnsetType = UNSET
 
 
 async def search(call: Call) -> Any:
@@ -216,7 +227,7 @@ def _failed(error: Exception, request_id: str) -> Response:
 def _endpoint(path: str, data: Any, takes: type, summary: str) -> Endpoint:
     return Endpoint(
         "POST", f"/mustang/v1/{path}", Role.READ, _told(data), summary, {JSON: takes},
-        gives={JSON: Answer}, failed=_failed,
+        gives={JSON: Answer}, failed=_failed, refusal=(JSON, Refusal),
     )  # fmt: skip
 
 

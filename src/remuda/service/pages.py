@@ -19,6 +19,8 @@ _FILES = {
     "/": ("index.html", "text/html"),
     "/page/style.css": ("style.css", "text/css"),
     "/page/script.js": ("script.js", "text/javascript"),
+    "/api": ("api.html", "text/html"),
+    "/page/api.js": ("api.js", "text/javascript"),
 }
 _POLICY = {
     "content-security-policy": "default-src 'self'; img-src 'self' data:; frame-ancestors 'none'",
@@ -66,10 +68,14 @@ _PROBES = (
 
 def endpoints(others: Iterable[Endpoint]) -> list[Endpoint]:
     """The probes, the page, and the description of these and others."""
-    document = json(describe([*others, *_PROBES])).body
+    every = [*others, *_PROBES]
+
+    @cache
+    def document() -> bytes:
+        return bytes(json(describe(every)).body)
 
     async def openapi(_call: Call) -> Response:
-        return Response(document, media_type=JSON)
+        return Response(document(), media_type=JSON)
 
     gives: dict[str, Any] = {JSON: dict[str, Any]}
     found = [Endpoint("GET", path, None, _file(*what), "The page") for path, what in _FILES.items()]

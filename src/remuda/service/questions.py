@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from dataclasses import asdict
 from typing import Any
 
@@ -11,6 +11,7 @@ from starlette.responses import Response, StreamingResponse
 from remuda.index.index import Index
 from remuda.index.question import Now, Question
 from remuda.model.readings import read_timestamp
+from remuda.proof.deriving import examples
 from remuda.service import batches, bodies
 from remuda.service.calls import ARROW, JSON, NDJSON, Call, Endpoint, json
 from remuda.service.problems import Refused
@@ -88,23 +89,63 @@ async def match_many(call: Call) -> Response:
     wanted = _accepted(call.header("accept"), kind)
     n = None if options.n is None else _few(call, options.n)
     question = Question.of(moment(options.now), options.tags, n)
-    index = call.engine.index(call.index)
-    most = call.service.limits.batch
-    events = await call.work(batches.events_in, await call.body(), kind, most)
-    pieces = batches.answers(index, events, question, options.limit, wanted)
-    first = await call.work(next, pieces, None)  # what fails at once is still a problem
-    return StreamingResponse(_streamed(call, first, pieces), media_type=wanted)
+    asked = _Asked(call, call.engine.index(call.index), question, kind, options.limit, wanted)
+    if options.stream and kind not in batches.CUTS:
+        raise Refused(400, "a JSON array is read whole: send lines or an Arrow stream", "stream")
+    flow = asked.flowing() if options.stream else asked.at_once()
+    first = await anext(flow)  # what fails at once is still a problem
+    return StreamingResponse(_chained(first, flow), media_type=wanted)
 
 
-async def _streamed(
-    call: Call, first: batches.Piece | None, rest: Iterator[batches.Piece]
-) -> AsyncIterator[bytes]:
-    """The pieces, each made when the one before was taken."""
-    piece = first
-    while piece is not None:
-        call.found_many(piece.matches)
-        yield piece.body
-        piece = await call.work(next, rest, None)
+async def _chained(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    async for piece in rest:
+        yield piece
+
+
+class _Asked:
+    """Many events of one request, and how they are answered."""
+
+    def __init__(
+        self,
+        call: Call,
+        index: Index,
+        question: Question,
+        kind: str,
+        limit: int | None,
+        wanted: str,
+    ) -> None:
+        self._call, self._index, self._question = call, index, question
+        self._kind, self._limit, self._form = kind, limit, batches.FORMS[wanted]()
+
+    async def at_once(self) -> AsyncIterator[bytes]:
+        """The answers to a body that is read whole."""
+        async for piece in self._answers(await self._call.body()):
+            yield piece
+        yield self._form.end()
+
+    async def flowing(self) -> AsyncIterator[bytes]:
+        """The answers to a body while it arrives; each portion is read when it is asked about."""
+        cut = batches.CUTS[self._kind](self._call.service.limits.body)
+        async for arrived in self._call.pieces():
+            for part in cut.take(arrived):
+                async for piece in self._answers(part):
+                    yield piece
+        for part in cut.rest():
+            async for piece in self._answers(part):
+                yield piece
+        yield self._form.end()
+
+    async def _answers(self, body: bytes) -> AsyncIterator[bytes]:
+        """The pieces, each made when the one before was taken."""
+        call, most = self._call, self._call.service.limits.batch
+        events = await call.work(batches.events_in, body, self._kind, most)
+        found = self._index.ask(events, self._question)
+        pieces = batches.answers(found, self._limit, self._form)
+        while (piece := await call.work(next, pieces, None)) is not None:
+            call.found_many(piece.matches)
+            if piece.body:
+                yield piece.body
 
 
 def _accepted(header: str, kind: str) -> str:
@@ -129,6 +170,14 @@ def moment(now: bodies.Moment) -> Now:
     if found is None:
         raise Refused(400, f"this is neither a timestamp nor milliseconds: {now[:100]!r}", "now")
     return found
+
+
+async def events(call: Call) -> Response:
+    """Events made from the criteria: examples of what the index is about."""
+    options = call.options(bodies.EventsOptions)
+    index = call.engine.index(call.index)
+    made = await call.work(examples, index, options.n, seed=options.seed)
+    return json(bodies.EventsAnswer(made))
 
 
 async def list_indexes(call: Call) -> Response:
@@ -193,5 +242,6 @@ ENDPOINTS = (
     _look(f"{_INDEX}/criteria/{{id}}", get_criterion, dict[str, Any], "One criterion"),
     _look(f"{_INDEX}/stats", stats, dict[str, Any], "The sizes of an index"),
     _look(f"{_INDEX}/snapshot", snapshot, bodies.SnapshotAnswer, "Sizes by dimension and cluster"),
+    _look(f"{_INDEX}/events", events, bodies.EventsAnswer, "Sample events", bodies.EventsOptions),
     _look(f"{_INDEX}/export", export, list[dict[str, Any]], "All criteria", bodies.ExportOptions),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -22,7 +23,8 @@ def traced(app: ASGIApp, provider: Any = None) -> ASGIApp:
     A request that says `traceparent` goes on with the trace of the one who sent it.
     """
     try:
-        from opentelemetry import propagate, trace
+        trace: Any = import_module("opentelemetry.trace")
+        propagate: Any = import_module("opentelemetry.propagate")
     except ImportError:
         raise NotInstalled from None
     tracer = trace.get_tracer("remuda.service", tracer_provider=provider)

@@ -15,23 +15,24 @@ from remuda.service.metrics import ELSEWHERE
 KEY = "remuda.visit"  # where a scope has its visit
 
 _GOOD_ID = re.compile(rb"[\w.:-]{1,64}")
-_PROCESS, _NUMBERS = secrets.token_hex(6), itertools.count(1)  # to draw each costs a system call
+_PROCESS, _NUMBERS = secrets.token_hex(4), itertools.count(1)  # to draw each costs a system call
 
 
 class Visit:
     """One request: its id, what it asks, and what was answered."""
 
     __slots__ = (
-        "headers", "matches", "operation", "request_id", "scope", "send_on", "size", "started",
-        "status",
+        "headers", "matches", "operation", "request_id", "scope", "send_on", "sent", "size",
+        "started", "status",
     )  # fmt: skip
 
     def __init__(self, scope: Scope, send: Send, headers: list[tuple[bytes, bytes]]) -> None:
         self.scope, self.send_on = scope, send
+        self.sent: dict[bytes, bytes] = dict(scope["headers"])  # the request's headers
         self.started = time.perf_counter()
         self.operation = ELSEWHERE
         self.status = self.size = self.matches = 0
-        self.request_id = _request_id(scope)
+        self.request_id = _request_id(self.sent.get(b"x-request-id"))
         self.headers = [(b"x-request-id", self.request_id.encode()), *headers]
 
     @property
@@ -64,17 +65,8 @@ class Visit:
         }
 
 
-def header(scope: Scope, name: bytes) -> bytes | None:
-    """A header of the request; its name is in lower case."""
-    for key, value in scope["headers"]:
-        if key == name:
-            return bytes(value)
-    return None
-
-
-def _request_id(scope: Scope) -> str:
+def _request_id(sent: bytes | None) -> str:
     """The id that the request brings, if it is a plain one."""
-    sent = header(scope, b"x-request-id")
     if sent is not None and _GOOD_ID.fullmatch(sent):
         return sent.decode("ascii")
     return f"{_PROCESS}{next(_NUMBERS):08x}"

@@ -25,6 +25,7 @@ from remuda.index.directory import Reading
 from remuda.index.index import Index
 from remuda.index.stores import SEGMENTS, Location, Store, store_of
 from remuda.index.trees import named_trees, read_trees, written_trees
+from remuda.matchers.contract import Chosen
 from remuda.model.hierarchies import Hierarchies
 from remuda.spark.criteria import Criteria
 
@@ -108,7 +109,12 @@ def build_index(
     Where there is a version already, only what differs from it is written; a criterion that
     changed keeps its place in the order, new ones come last in the order of the input. A build
     that would remove more than half of the criteria is refused unless `allow_shrink` is given.
+    Without `hierarchies`, the trees of the version before are kept.
+
+    A matcher may be named with parameters, as `betree(max_cap=20)`; `betree(live)` is a live tree
+    where it is loaded, and segments like any others on Spark.
     """
+    matcher = str(Chosen.of(matcher))
     began = time.monotonic()
     good = _canonical(criteria.good if isinstance(criteria, Criteria) else criteria)
     rejected = criteria.counts.bad if isinstance(criteria, Criteria) else 0
@@ -124,6 +130,8 @@ def build_index(
     with home.turn():
         storage.swept(home, _STALE)
         version, before = storage.next_version(home), _version(home)
+        if hierarchies is None and before is not None:
+            facts |= written_trees(read_trees(before.facts))
         n_shards = shards or (before.facts.get("shards") if before else None) or _enough(criteria)
         reports = _run(good, before, home, {**facts, "shards": n_shards})
         counts = {
@@ -306,20 +314,36 @@ def _digest(document: bytes) -> str:
 
 def _builder(task: _Task) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def build(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        found = list(batches)
-        if not found:
-            return
-        table = pa.Table.from_batches(found)
-        shards = table["shard"].to_numpy()
-        for shard in np.unique(shards).tolist():
-            report = _build_shard(task, shard, table.filter(pa.array(shards == shard)))
+        shards = _compared(task, batches)  # the rows are gone before anything is written
+        while shards:
+            written, report = shards.pop()
+            if written:
+                report["segment"] = _write(task, written)
             yield pa.RecordBatch.from_pylist([report], schema=_ARROW_REPORT)
 
     return build
 
 
-def _build_shard(task: _Task, shard: int, rows: pa.Table) -> dict[str, Any]:
-    """Write what is new in a shard, or all of it; say what became of its rows."""
+Documents = list[tuple[int, str]]  # with their orders
+
+
+def _compared(
+    task: _Task, batches: Iterable[pa.RecordBatch]
+) -> list[tuple[Documents, dict[str, Any]]]:
+    """Of each shard what is to be written, and what became of its rows."""
+    found = list(batches)
+    if not found:
+        return []
+    table = pa.Table.from_batches(found)
+    shards = table["shard"].to_numpy()
+    return [
+        _compare(task, shard, table.filter(pa.array(shards == shard)))
+        for shard in np.unique(shards).tolist()
+    ]
+
+
+def _compare(task: _Task, shard: int, rows: pa.Table) -> tuple[Documents, dict[str, Any]]:
+    """What is new in a shard, or all of it where that is to be written; what became of its rows."""
     is_old = pa.compute.is_valid(rows["segment"])
     old = {
         row["id"]: row for row in rows.filter(is_old).drop_columns(["json", "shard"]).to_pylist()
@@ -328,7 +352,7 @@ def _build_shard(task: _Task, shard: int, rows: pa.Table) -> dict[str, Any]:
     report: dict[str, Any] = {"shard": shard, "last": -1, "whole": False, "dead": {}}
     twice = _twice(new["id"])
     if twice is not None:
-        return {**report, "twice": twice}
+        return [], {**report, "twice": twice}
     fresh, kept = [], []
     dead: dict[int, list[int]] = {}
     added = 0
@@ -345,9 +369,8 @@ def _build_shard(task: _Task, shard: int, rows: pa.Table) -> dict[str, Any]:
     for known in old.values():
         dead.setdefault(known["segment"], []).append(known["place"])
     whole = task.whole or _worn(task.sizes.get(shard, []), len(kept))
-    written = sorted(kept + fresh if whole else fresh)
-    return report | {
-        "segment": _write(task, written) if written else None,
+    return sorted(kept + fresh if whole else fresh), report | {
+        "segment": None,
         "added": added,
         "changed": len(fresh) - added,
         "removed": len(old),
@@ -370,10 +393,11 @@ def _twice(ids: pa.ChunkedArray) -> str | None:
     return again[0]["values"].as_py() if len(again) else None
 
 
-def _write(task: _Task, rows: list[tuple[int, str]]) -> str:
+def _write(task: _Task, rows: Documents) -> str:
     """The criteria as a segment of the index, by its name."""
     orders = np.array([order for order, _ in rows], np.int64)
-    documents = (document.encode() for _, document in rows)  # they are canonical already
+    rows.reverse()  # so that each can go as soon as it is read
+    documents = (rows.pop()[1].encode() for _ in range(len(rows)))  # they are canonical already
     trees = read_trees(task.trees)
     part = storage.part_of(documents, orders, task.matcher, task.scalars, hierarchies=trees)
     return storage.write_segment(part, {"matcher": task.matcher, **task.trees}, task.path)

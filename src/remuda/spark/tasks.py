@@ -185,7 +185,8 @@ def opened(path: str, version: str, segments: Segments = None, matcher: str | No
     if path not in _open or _open[path][0] != key:
         _open.pop(path, None)  # first, so that two are never held
         home = arrived(path)
-        _open[path] = key, load(home, version=version, segments=segments, matcher=matcher)
+        how: dict[str, Any] = {"version": version, "segments": segments, "matcher": matcher}
+        _open[path] = key, load(home, **how, live=False)
     return _open[path][1]
 
 

@@ -47,7 +47,6 @@ from remuda.matchers.auto.layout import (
     packed,
     put,
 )
-from remuda.matchers.auto.levels import Standing
 from remuda.matchers.auto.runs import bring_together
 from remuda.matchers.auto.slices import (
     BUCKETS,
@@ -64,6 +63,7 @@ from remuda.matchers.auto.words import Bytes, Material, PredicateWords
 from remuda.matchers.kernels.bits import prefetch
 from remuda.matchers.kernels.keys import Remainder
 from remuda.matchers.kernels.search import put as put_in_order
+from remuda.matchers.levels import Standing
 
 _PART_WORDS = 1 << 25
 MOST_RECORDS = 1024

@@ -131,7 +131,8 @@ def find_together(
     batch.state[: np.uint64(last - first) * n_bytes] = 0
     batch.cells[: np.uint64(last - first) * n_cells] = 0
     n_clusters = _register(starts, spaces, first, last, built, batch, n_bytes, n_cells, listed)
-    halves, found = arena.view(np.uint32), np.empty(MOST_CLAUSES, np.int32)
+    quarters, halves = arena.view(np.uint16), arena.view(np.uint32)
+    found = np.empty(MOST_CLAUSES, np.int32)
     n_verified, n_waiting, enough = np.int64(0), ZERO, True
     for c in range(n_clusters):
         begin, end = np.uint64(batch.begins[c]), np.uint64(visitors[clusters[c]])
@@ -160,7 +161,9 @@ def find_together(
                             prefetch(arena, record + LINE)
                     if n_waiting >= np.uint64(QUEUE):
                         n_verified += np.int64(n_waiting)
-                        n_waiting = _verify(n_waiting, built, batch, n_bytes, n_cells, blocks)
+                        n_waiting = _verify(
+                            n_waiting, built, quarters, batch, n_bytes, n_cells, blocks
+                        )
             elif kind == np.uint64(PLAIN):
                 _copy_plain(at, begin, end, batch.visiting, arena, blocks)
             else:
@@ -174,7 +177,7 @@ def find_together(
             left -= n_here
             at = after
     n_verified += np.int64(n_waiting)
-    _verify(n_waiting, built, batch, n_bytes, n_cells, blocks)
+    _verify(n_waiting, built, quarters, batch, n_bytes, n_cells, blocks)
     return n_verified if blocks.n_used[0] < len(blocks.links) else np.int64(-1)
 
 
@@ -276,10 +279,11 @@ def _copy_plain(
         blocks.cursors[k] = cursor
 
 
-@kernel
+@bare
 def _verify(
     n_waiting: np.uint64,
     built: Built,
+    quarters: NDArray[np.uint16],
     batch: Together,
     n_bytes: np.uint64,
     n_cells: np.uint64,
@@ -290,7 +294,6 @@ def _verify(
     All blocks count as used where they may be too few.
     """
     arena, shift = built.arena, np.uint64(built.dim_bits)
-    quarters = arena.view(np.uint16)
     if blocks.n_used[0] + np.int64(n_waiting) > len(blocks.links):
         blocks.n_used[0] = len(blocks.links)
         return ZERO
@@ -359,5 +362,5 @@ def _scan_slices(
             return ZERO, n_verified
         if n >= np.uint64(QUEUE):
             n_verified += np.int64(n)
-            n = _verify(n, built, batch, n_bytes, n_cells, blocks)
+            n = _verify(n, built, quarters, batch, n_bytes, n_cells, blocks)
     return n, n_verified

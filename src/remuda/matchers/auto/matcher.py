@@ -20,7 +20,6 @@ from remuda.matchers.auto.blocks import counts, tally, weigh
 from remuda.matchers.auto.checks import check_arena, check_denials
 from remuda.matchers.auto.denials import Denials, denials, find_undenied, find_undenied_many
 from remuda.matchers.auto.layout import PLAIN, RECORDS, SLICES, TRAIT_BIT, U64, Built
-from remuda.matchers.auto.levels import Levels, standing_of, with_denials
 from remuda.matchers.auto.listed_events import find_listed, find_listed_many
 from remuda.matchers.auto.ranked import find_best
 from remuda.matchers.auto.scratch import Scratch, together_until
@@ -29,6 +28,7 @@ from remuda.matchers.auto.words import bytes_of, words_of
 from remuda.matchers.contract import Description, Features, Hits, Merits, Ranked
 from remuda.matchers.kernels import keys
 from remuda.matchers.kernels.best import Asked, Choice, Owned, Room
+from remuda.matchers.levels import Levels, standing_of, with_denials
 
 _FEW_CLAUSES = 256  # they fit in a few chunks that every event reads, without keys
 _TOGETHER_DIMS = 2048  # of more, the events of a batch no longer fit in the cache side by side

@@ -1,8 +1,8 @@
 """The best of an event: clusters, chunks and words are left as soon as nothing there can be one.
 
-Clauses have levels (levels.py). A chunk says the best level in it and the best from it to the end
-of its cluster; an event visits the clusters by that, and within a chunk the better clauses come
-first. What is found is considered at once (matchers/kernels/best.py), and so raises the bar.
+Clauses have levels (matchers/levels.py). A chunk says the best level in it and the best from it to
+the end of its cluster; an event visits the clusters by that, and within a chunk the better clauses
+come first. What is found is considered at once (matchers/kernels/best.py), and so raises the bar.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remuda.arrays import Floats, Ints, Longs
-from remuda.jit import bare, kernel
+from remuda.jit import apart, bare, kernel
 from remuda.matchers.auto.denials import Denials, strike_all
 from remuda.matchers.auto.layout import (
     CHUNK_KIND,
@@ -37,7 +37,6 @@ from remuda.matchers.auto.layout import (
     Built,
     get,
 )
-from remuda.matchers.auto.levels import Levels
 from remuda.matchers.auto.listed_events import Listing, find_listed
 from remuda.matchers.auto.single import enter_wide, leave_wide
 from remuda.matchers.auto.walk import prefetch_chunk, record_holds, walk_chunk
@@ -47,6 +46,7 @@ from remuda.matchers.kernels.best import (
     Choice,
     Owned,
     Room,
+    ask_for_clause,
     clause_may_enter,
     consider,
     enter_event,
@@ -54,12 +54,15 @@ from remuda.matchers.kernels.best import (
     most,
     worst_of,
 )
-from remuda.matchers.kernels.bits import prefetch, trailing_zeros
+from remuda.matchers.kernels.bits import trailing_zeros
+from remuda.matchers.levels import Levels
 
 N_READ, N_PRUNED, N_LEFT = range(3)  # what is tallied: clauses, clauses, chunks or clusters
 _ANY = 255  # the last level there is
 _BITS = 64
-_AHEAD = np.uint64(8)  # clauses whose owners and bounds are asked for together
+_AHEAD = np.uint64(64)  # clauses whose owners and bounds are asked for together
+_TOGETHER = np.uint64(32)  # found, or to be verified: memory answers for all of them at once
+_LEVEL, _VISIT = np.uint64(32), np.uint64((1 << 32) - 1)  # of what visits are sorted by
 
 
 class Alone(NamedTuple):
@@ -71,6 +74,7 @@ class Alone(NamedTuple):
     queue: U64
     out: Ints
     held: U64
+    order: U64
 
 
 @kernel
@@ -103,42 +107,16 @@ def find_best(  # noqa: C901, PLR0912, PLR0915 - one loop, so that what consider
             n_listed, verified = find_listed(spaces, begin, end, built, listing)
             tally[N_READ] += max(n_listed, verified)
         else:
-            _sort(alone.visits, n_visits, arena)
+            _sort(alone.visits, n_visits, arena, alone.order)
         limit = _limit(event, factor, levels, choice, asked, room)
         v, word, at, left = 0, -1, ZERO, ZERO
         while True:
-            n, n_queued, in_order = ZERO, ZERO, True
-            while n == ZERO and (left > ZERO or v < n_visits):
-                if left == ZERO:
-                    cluster = alone.visits[v]
-                    at, left = get(cluster, CLUSTER_AT), get(cluster, CLUSTER_ENTRIES)
-                    v += 1
-                header = arena[at]
-                if np.int64(get(header, CHUNK_REST)) > limit:
-                    tally[N_PRUNED] += np.int64(left)
-                    tally[N_LEFT] += 1
-                    left = ZERO
-                    continue
-                if np.int64(get(header, CHUNK_LEVEL)) <= limit:
-                    tally[N_READ] += np.int64(get(header, CHUNK_N))
-                    n, n_queued = walk_chunk(
-                        at, header, left, arena, octets, quarters, halves, absent, alone.state,
-                        None, ZERO, ZERO, out, alone.queue,
-                    )  # fmt: skip
-                    in_order = n_queued == ZERO or get(header, CHUNK_KIND) == np.uint64(RECORDS)
-                    for q in range(n_queued):
-                        record = alone.queue[q]
-                        if record_holds(
-                            record, arena, quarters, np.uint64(built.dim_bits), alone.state, ZERO,
-                            alone.cells, ZERO,
-                        ):  # fmt: skip
-                            out[n] = get(arena[record], RECORD_CLAUSE)
-                            n += ONE
-                else:
-                    tally[N_PRUNED] += np.int64(get(header, CHUNK_N))
-                    tally[N_LEFT] += 1
-                left -= get(header, CHUNK_N)
-                at += get(header, CHUNK_WORDS)
+            n, in_order = ZERO, True
+            if left > ZERO or v < n_visits:
+                n, in_order, v, at, left = _walk_on(
+                    v, n_visits, at, left, limit, absent, arena, octets, quarters, halves,
+                    np.uint64(built.dim_bits), alone, tally,
+                )  # fmt: skip
             if n == ZERO and n_listed:
                 for i in range(n_listed):
                     out[i] = listing.out[i]
@@ -165,9 +143,7 @@ def find_best(  # noqa: C901, PLR0912, PLR0915 - one loop, so that what consider
             if n == ZERO:
                 break
             for i in range(min(n, _AHEAD)):
-                prefetch(owned.sole, np.uint64(out[i]))
-                if len(owned.bounds):
-                    prefetch(owned.bounds, np.uint64(out[i]))
+                ask_for_clause(np.uint64(out[i]), owned)
             before = room.counts[N_CHANGES]
             for i in range(n):
                 clause = np.int64(out[i])
@@ -183,6 +159,66 @@ def find_best(  # noqa: C901, PLR0912, PLR0915 - one loop, so that what consider
         rows, scores, n_found = leave_event(event, choice, asked, room, rows, scores, n_found)
         starts[event + 1] = n_found
     return starts, rows[:n_found].copy(), scores[:n_found].copy(), tally
+
+
+@apart
+def _walk_on(
+    v: int,
+    n_visits: int,
+    at: np.uint64,
+    left: np.uint64,
+    limit: int,
+    absent: np.uint64,
+    arena: U64,
+    octets: NDArray[np.uint8],
+    quarters: NDArray[np.uint16],
+    halves: NDArray[np.uint32],
+    shift: np.uint64,
+    alone: Alone,
+    tally: Longs,
+) -> tuple[np.uint64, bool, int, np.uint64, np.uint64]:
+    """Walk on until some clauses hold or the clusters end: how many, whether the better come first.
+
+    It goes on with the chunk at `at`, of whose cluster so many entries are left; with the next
+    cluster where none are. Levels beyond the limit are left.
+    """
+    n, n_queued, in_order = ZERO, ZERO, True
+    while left > ZERO or v < n_visits:
+        if left == ZERO:
+            cluster = alone.visits[alone.order[v] & _VISIT]
+            at, left = get(cluster, CLUSTER_AT), get(cluster, CLUSTER_ENTRIES)
+            v += 1
+        header = arena[at]
+        if np.int64(get(header, CHUNK_REST)) > limit:
+            tally[N_PRUNED] += np.int64(left)
+            tally[N_LEFT] += 1
+            left = ZERO
+        elif np.int64(get(header, CHUNK_LEVEL)) > limit:
+            tally[N_PRUNED] += np.int64(get(header, CHUNK_N))
+            tally[N_LEFT] += 1
+            left -= get(header, CHUNK_N)
+            at += get(header, CHUNK_WORDS)
+        else:
+            tally[N_READ] += np.int64(get(header, CHUNK_N))
+            in_order = n + n_queued == ZERO
+            n, n_queued = walk_chunk(
+                at, header, left, arena, octets, quarters, halves, absent, alone.state, None,
+                n, n_queued, alone.out, alone.queue,
+            )  # fmt: skip
+            in_order &= n_queued == ZERO or get(header, CHUNK_KIND) == np.uint64(RECORDS)
+            left -= get(header, CHUNK_N)
+            at += get(header, CHUNK_WORDS)
+        if n + n_queued < _TOGETHER and (left > ZERO or v < n_visits):
+            continue
+        for q in range(n_queued):
+            record = alone.queue[q]
+            if record_holds(record, arena, quarters, shift, alone.state, ZERO, alone.cells, ZERO):
+                alone.out[n] = get(arena[record], RECORD_CLAUSE)
+                n += ONE
+        n_queued = ZERO
+        if n > ZERO:
+            break
+    return n, in_order, v, at, left
 
 
 @bare
@@ -203,7 +239,7 @@ def _limit(
         enough = len(asked.bars) == 0 or bound >= asked.bars[event]
         if enough and full and bound <= room.scores[worst]:
             tie = bound == room.scores[worst]
-            enough = tie and (factor >= 0 or levels.ranks[middle] < room.ranks[worst])
+            enough = tie and (factor >= 0 or levels.ranks[middle] < choice.ranks[room.rows[worst]])
         if enough:
             first = middle + 1
         else:
@@ -212,16 +248,15 @@ def _limit(
 
 
 @bare
-def _sort(visits: U64, n: int, arena: U64) -> None:
-    """Sort clusters by the best level that they have."""
-    for i in range(1, n):
-        cluster = visits[i]
-        level = get(arena[get(cluster, CLUSTER_AT)], CHUNK_REST)
-        at = i
-        while at > 0 and get(arena[get(visits[at - 1], CLUSTER_AT)], CHUNK_REST) > level:
-            visits[at] = visits[at - 1]
+def _sort(visits: U64, n: int, arena: U64, order: U64) -> None:
+    """The order of clusters by the best level that they have."""
+    for i in range(n):
+        level = get(arena[get(visits[i], CLUSTER_AT)], CHUNK_REST)
+        key, at = level << _LEVEL | np.uint64(i), i
+        while at > 0 and order[at - 1] > key:
+            order[at] = order[at - 1]
             at -= 1
-        visits[at] = cluster
+        order[at] = key
 
 
 @bare

@@ -39,7 +39,9 @@ class Scratch:
         self.held = np.empty((n_denials + 63) // 64, np.uint64)
         visits, queue = np.empty(2 * n_dims + 1, np.uint64), np.empty(n_clauses, np.uint64)
         self.span, self.queue = np.zeros(2, np.int64), queue
-        self.alone = Alone(*self._events(1), visits, queue, self.out, self.held)
+        self.alone = Alone(
+            *self._events(1), visits, queue, self.out, self.held, np.empty_like(visits)
+        )
         self._kept: tuple[NDArray[Any], ...] = (*built, *self.alone[:5])
         self.where = addresses(*self._kept)  # all that one event's kernel takes
 

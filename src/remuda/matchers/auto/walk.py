@@ -223,6 +223,12 @@ def content(
                 break
         return a, b, c, d
     b, c, d = ZERO, ZERO, ZERO
+    if width == ONE:
+        for j in range(n_columns):
+            a &= arena[_row_of(at, arena[columns + j], octets, state, base, ONE)]
+            if a == ZERO:
+                break
+        return a, b, c, d
     for y in range(width):
         held = ~ZERO
         for j in range(n_columns):

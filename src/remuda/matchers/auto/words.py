@@ -41,8 +41,8 @@ from remuda.matchers.auto.layout import (
     get,
     put,
 )
-from remuda.matchers.auto.levels import Standing
 from remuda.matchers.kernels.search import first_at_least
+from remuda.matchers.levels import Standing
 
 _MOST_BYTES = 1 << 24
 SPAN = 0  # payload: the first cell, and how many

@@ -281,18 +281,23 @@ def _vote(
     """Add an expression to the ranks of its attributes, or take it away.
 
     An attribute gains one by each of its expressions, and loses the share of events for which
-    that will be a false candidate: together, the mean bucket of a histogram. Before there is
-    feedback no event is expected to have the attribute: the paper's optimistic choice.
+    that will be a false candidate: together, the mean bucket of a histogram, of events if some
+    are known. Before there is feedback no event is expected to have the attribute: the paper's
+    optimistic choice.
     """
-    words, presence = pools.words, pools.presence
+    words, presence, crowd = pools.words, pools.presence, pools.crowd
     i, end = record_of(pools.expressions, e)
     while i < end:
         attr = words[i] >> DIM_SHIFT
         k = place[attr]
         if partitions(words, i) and k >= 0:
-            domain = max(space_starts[attr + 1] - space_starts[attr] - 1, 1)
-            expected = presence[attr] / max(presence[-1], 1)
-            rank[k] += sign * (1.0 - expected * (words[i + HI] - words[i + LO]) / domain)
+            lo, hi = words[i + LO], words[i + HI]
+            if len(crowd) > 0:
+                loss = (crowd[hi] - crowd[lo]) / crowd[-1]
+            else:
+                domain = max(space_starts[attr + 1] - space_starts[attr] - 1, 1)
+                loss = presence[attr] / max(presence[-2], 1) * (hi - lo) / domain
+            rank[k] += sign * (1.0 - loss)
             size[k] += sign
         i += n_words(words, i)
 

@@ -88,6 +88,7 @@ def match(
         for attr in attrs[:n_attrs]:
             point[attr] = 0
     presence[n_dims] += n_events
+    presence[n_dims + 1] += n_events
     return starts, rows[: starts[n_events]].copy(), n_candidates
 
 

@@ -59,11 +59,13 @@ class Pools(NamedTuple):
     p_heads: Ints  # a hash table over all p_directories
     row_heads: Ints  # a hash table of expressions by row
     feedback: Longs
-    presence: Longs  # how many events had each attribute and, at last, how many there were
+    # how many events of late had each attribute, how many these were, and how many there ever were
+    presence: Longs
+    crowd: Longs  # how many of some events were in the spaces before each; empty if none is known
     state: Ints
 
 
-def empty_pools(sizes: Sequence[int], presence: Longs) -> Pools:
+def empty_pools(sizes: Sequence[int], presence: Longs, crowd: Longs) -> Pools:
     """Pools with room for so many words, expressions, c_nodes and p_nodes."""
     n_words, n_expressions, n_c_nodes, n_p_nodes = sizes
     state = np.zeros(14, np.int32)
@@ -77,6 +79,7 @@ def empty_pools(sizes: Sequence[int], presence: Longs) -> Pools:
         empty_heads(n_expressions),
         np.empty((n_c_nodes, 2), np.int64),
         presence,
+        crowd,
         state,
     )
 

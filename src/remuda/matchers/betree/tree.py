@@ -9,7 +9,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from remuda.arrays import Ints, Longs, frozen, ragged
+from remuda.arrays import Ints, Longs, frozen, ragged, starts_of
 from remuda.encoding.table import ClauseTable, EventBatch
 from remuda.jit import kernel
 from remuda.matchers.betree.compaction import compact
@@ -19,11 +19,18 @@ from remuda.matchers.betree.pools import (
     C_NODES,
     COUNT,
     EXPRESSIONS,
+    FIRST,
     FREE_EXPRESSIONS,
+    N_WORDS,
+    NEEDS,
+    NEEDS_TOO,
+    NEXT,
     NONE,
     P_NODES,
     PLACE,
+    RECORD,
     ROOT,
+    ROW,
     SCATTERED,
     SIZE,
     WORDS,
@@ -37,9 +44,10 @@ from remuda.matchers.betree.pools import (
     queue,
     rehash_p_nodes,
     rehash_rows,
+    subtree,
     to_limbo,
 )
-from remuda.matchers.betree.records import records_of
+from remuda.matchers.betree.records import Records, records_of
 from remuda.matchers.betree.upkeep import adjust, delete, tidy
 from remuda.matchers.contract import Features, Hits, Literal
 from remuda.matchers.kernels.growth import thawed
@@ -47,7 +55,10 @@ from remuda.matchers.kernels.records import predicates_of
 
 MAX_CAP = 50  # where the paper has 5 to 20: the signatures of an l_node are scanned fast
 MIN_SIZE = 6  # where the paper has 3, in proportion
+WORTH = 1.5  # times as many candidates as are usual, or as there could be, are worth a new tree
+SAMPLE = 512  # events by which trees are compared
 WASTE = 10  # one in so many entries of a pool may be free or scattered
+NO_CROWD = np.empty(0, np.int64)
 LIMIT = np.iinfo(np.int32).max
 
 
@@ -58,13 +69,16 @@ class BETree:
     `match` may run in several threads, but not while the tree is being changed.
     """
 
-    features: ClassVar[Features] = Features(layout=1, changes=True)
+    features: ClassVar[Features] = Features(
+        layout=1, changes=True, parameters=("max_cap", "min_size")
+    )
 
     space_starts: Ints
     dim_of_space: Ints
     pools: Pools
     max_cap: int
     min_size: int
+    usual: float = 0.0  # candidates of an event when the tree was last arranged for such
 
     def __post_init__(self) -> None:
         if self.max_cap < 1 or self.min_size < 1:
@@ -79,14 +93,18 @@ class BETree:
     @classmethod
     def build(cls, table: ClauseTable, *, max_cap: int = MAX_CAP, min_size: int = MIN_SIZE) -> Self:
         """All clauses at once (the paper's BE-B): the root is cut by what is known of all."""
-        pools = empty_pools([0, 0, 0, 0], np.zeros(table.n_dims + 1, np.int64))
+        pools = empty_pools([0, 0, 0, 0], np.zeros(table.n_dims + 2, np.int64), NO_CROWD)
         tree = cls(table.space_starts, frozen(table.dim_of_space()), pools, max_cap, min_size)
         records = records_of(table)
-        tree._make_room(table.n_clauses, len(records.words))
-        _fill_root(tree.pools, *records, max_cap)
-        tree._settle()
-        tree._compact()
+        tree._fill(np.arange(table.n_clauses, dtype=np.int32), records)
         return tree
+
+    def _fill(self, rows: Ints, records: Records) -> None:
+        """Arrange all expressions, in a tree that has none."""
+        self._make_room(len(rows), len(records.words))
+        _fill_root(self.pools, rows, *records, self.max_cap)
+        self._settle()
+        self._compact()
 
     def match(self, events: EventBatch) -> Hits:
         pools = self.pools
@@ -125,17 +143,64 @@ class BETree:
         self._settle()
         self._reclaim()
 
-    def adjust(self) -> int:
+    def adjust(self, seen: EventBatch | None = None) -> int:
         """Recycle the nodes that events have found useless; how many expressions moved.
 
         Insertion and deletion do this to the nodes on their way. Where there are none and only
-        the events change, call it from time to time.
+        the events change, call it from time to time. A node that still tells something apart is
+        never useless by its rank, though attributes that events no longer have might tell more:
+        where events that were `seen` meet many more expressions than they used to, all are
+        reinserted, the paper's second policy.
         """
         self._thaw()
+        if seen is not None and len(seen):
+            self._attend(seen)
         n_recycled = adjust(self.pools, self.max_cap, self.min_size)
         self._settle()
         self._reclaim()
-        return int(n_recycled)
+        return int(n_recycled) + (self._reinsert(seen) if seen is not None and len(seen) else 0)
+
+    def _attend(self, seen: EventBatch) -> None:
+        """Let what is expected of events be what these are like."""
+        presence = self.pools.presence
+        presence[:-2] = np.bincount(self.dim_of_space[seen.spaces], minlength=len(presence) - 2)
+        presence[-2] = len(seen)
+        # and, behind all spaces, of how many events
+        crowd = np.zeros(len(self.dim_of_space) + 2, np.int64)
+        np.cumsum(np.bincount(seen.spaces, minlength=len(self.dim_of_space)), out=crowd[1:-1])
+        crowd[-1] = len(seen)
+        self.pools = self.pools._replace(crowd=crowd)
+
+    def _reinsert(self, seen: EventBatch) -> int:
+        """Arrange all expressions anew if the events meet far fewer then; how many."""
+        now = self._met(seen)
+        if now <= WORTH * self.usual + 1:
+            return 0
+        fresh = BETree(
+            self.space_starts, self.dim_of_space,
+            empty_pools([0, 0, 0, 0], self.pools.presence.copy(), self.pools.crowd),
+            self.max_cap, self.min_size,
+        )  # fmt: skip
+        fresh._fill(*self._records())
+        then = fresh._met(seen)
+        self.usual = min(now, then)
+        if now <= WORTH * then:
+            return 0
+        self.pools = fresh.pools
+        return len(self)
+
+    def _met(self, seen: EventBatch) -> float:
+        """How many expressions an event of these meets."""
+        return self.match(seen.some(0, min(len(seen), SAMPLE))).candidates / min(len(seen), SAMPLE)
+
+    def _records(self) -> tuple[Ints, Records]:
+        """The rows of all expressions, and their records."""
+        expressions = self.pools.expressions[_used(self.pools)]
+        begins, counts = expressions[:, RECORD].astype(np.int64), expressions[:, N_WORDS]
+        starts = starts_of(counts)
+        at = np.arange(starts[-1]) + np.repeat(begins - starts[:-1], counts)
+        rows, needs = expressions[:, ROW].copy(), expressions[:, [NEEDS, NEEDS_TOO]].copy()
+        return rows, Records(starts, self.pools.words[at], needs)
 
     def __len__(self) -> int:
         return int(self.pools.state[EXPRESSIONS] - self.pools.state[FREE_EXPRESSIONS])
@@ -184,7 +249,7 @@ class BETree:
     def _compact(self) -> None:
         """Write the tree anew, without gaps."""
         live = self.pools.state[:4] - self.pools.state[4:8]
-        smaller = empty_pools(live.tolist(), self.pools.presence)
+        smaller = empty_pools(live.tolist(), self.pools.presence, self.pools.crowd)
         compact(self.pools, smaller)
         self.pools = smaller
 
@@ -206,14 +271,30 @@ def _check(clause: Sequence[Literal]) -> None:
 
 
 @kernel
-def _fill_root(pools: Pools, starts: Longs, words: Ints, needs: Ints, max_cap: int) -> None:
-    """Make the root, and put all records, under their numbers, into its l_node."""
+def _used(pools: Pools) -> Ints:
+    """The numbers of all expressions, node by node."""
+    found = np.empty(pools.state[EXPRESSIONS], np.int32)
+    n = 0
+    for c in subtree(pools, ROOT):
+        e = pools.c_nodes[c, FIRST]
+        while e != NONE:
+            found[n] = e
+            n += 1
+            e = pools.expressions[e, NEXT]
+    return found[:n].copy()
+
+
+@kernel
+def _fill_root(
+    pools: Pools, rows: Ints, starts: Longs, words: Ints, needs: Ints, max_cap: int
+) -> None:
+    """Make the root, and put all records, under their rows, into its l_node."""
     pools.words[: len(words)] = words
     pools.state[WORDS] = len(words)
     new_c_node(pools, NONE, NONE, 0, 0, max_cap)
-    for row in range(len(starts) - 1):
-        at, length = np.int32(starts[row]), np.int32(starts[row + 1] - starts[row])
-        put(pools, new_expression(pools, np.int32(row), at, length, needs[row]), ROOT)
+    for i in range(len(rows)):
+        at, length = np.int32(starts[i]), np.int32(starts[i + 1] - starts[i])
+        put(pools, new_expression(pools, rows[i], at, length, needs[i]), ROOT)
     pools.c_nodes[ROOT, COUNT] = pools.c_nodes[ROOT, SIZE]
     queue(pools, ROOT)
 

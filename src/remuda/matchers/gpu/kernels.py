@@ -56,7 +56,8 @@ _QUEUE = (_ROUND + 1) * THREADS
 _FOUND = 2 * _QUEUE  # rows that a block holds back
 HELD = _FOUND - _QUEUE  # what it has when it writes an extent before the last, or more
 
-COUNT, KEEP, REACH = range(3)
+COUNT, KEEP, REACH, BEST = range(4)
+_LEVELS = 256  # at most: matchers/levels.py
 
 _STEP, _ROUND_STEP = np.uint32(THREADS), np.uint32(_ROUND * THREADS)
 _WINDOW_STEP = np.uint32(_WINDOW)
@@ -65,6 +66,7 @@ _ZERO, _ONE, _TWO, _THREE, _FOUR = (np.uint32(i) for i in range(5))
 _NOTHING, _LOWEST, _WIDTH = np.uint64(0), np.uint64(1), np.uint64(64)
 _PRESENT, _TALLY = 0, 1  # of a block's words
 _WAITING, _KEPT, _PLACE = 0, 1, 2  # of its numbers
+_LIMIT, _WITHIN = 0, 1  # of its limits
 _CLUSTER_SHIFT = np.uint64(40)  # of the tally: clusters above, their entries below
 _ENTRIES, _CLUSTER = np.uint64((1 << 40) - 1), np.uint64(1 << 40)
 
@@ -90,6 +92,8 @@ class Output(NamedTuple):
     totals: Array  # uint32: how many rows there would be if there was room; how many extents
     reach: Array  # int32, of each clause
     weights: Array  # int32, of each clause; one item where each weighs 1
+    limits: Array  # int32, of each event: the last level of which a clause is of use
+    sure: Array  # uint8, of each clause: whether it has an owner of its own who scores its bound
 
 
 class Block(NamedTuple):
@@ -111,6 +115,8 @@ class Block(NamedTuple):
     found: Array  # rows that were kept and not yet written
     words: Array  # the signature of what is present; the tally
     numbers: Array  # how many wait; how many were kept; where they are written
+    of_level: Array  # how many sure clauses of each level were kept
+    limits: Array  # the last level that is of use, and how many sure ones there are up to it
 
 
 @_device
@@ -288,7 +294,25 @@ def _meet(
 
 
 @_device
-def _scan(at: Number, cluster: Number, absent: Number, block: Block, index: Arranged) -> Any:
+def _is_of_use(mode: int, entry: Number, block: Block, index: Arranged) -> Any:
+    """Whether an entry may be among the best, where these are wanted."""
+    return mode != BEST or np.int32(index.levels[entry]) <= block.limits[_LIMIT]
+
+
+@_device
+def _lower(n_best: Number, block: Block) -> None:
+    """Leave the last levels, as long as there are enough sure clauses before them."""
+    limit, within = block.limits[_LIMIT], block.limits[_WITHIN]
+    while limit >= 0 and within - block.of_level[limit] >= n_best:
+        within -= block.of_level[limit]
+        limit -= 1
+    block.limits[_LIMIT], block.limits[_WITHIN] = limit, within
+
+
+@_device
+def _scan(
+    mode: int, at: Number, cluster: Number, absent: Number, block: Block, index: Arranged
+) -> Any:
     """Queue those of the next entries that need nothing absent; the cluster of the last one.
 
     Those of a thread lie apart by the number of threads, so that neighbours read neighbours.
@@ -300,7 +324,10 @@ def _scan(at: Number, cluster: Number, absent: Number, block: Block, index: Arra
             while cluster + _ONE < n_clusters and block.starts[cluster + _ONE] <= at:
                 cluster += _ONE
             i = at - block.starts[cluster]
-            if index.signatures[block.firsts[cluster] + i] & absent == _NOTHING:
+            entry = block.firsts[cluster] + i
+            if index.signatures[entry] & absent == _NOTHING and _is_of_use(
+                mode, entry, block, index
+            ):
                 place = cuda.atomic.add(block.numbers, _WAITING, _ONE)
                 block.waiting[place] = i
                 block.waiting_in[place] = cluster
@@ -315,14 +342,19 @@ def _answer_one(
 ) -> Any:  # fmt: skip
     """Verify one entry and keep it, or add it up; what it counts."""
     entry = block.firsts[cluster] + i
+    if not _is_of_use(mode, entry, block, index):
+        return np.int64(0)
     if not _verified(i, block.columns[cluster], block.table, direct, begin, end, events, index):
         return np.int64(0)
     listed = block.lists[cluster]
     if listed > _ZERO and _met_before(index.clauses[entry], listed - _ONE, begin, events, index):
         return np.int64(0)
-    if mode == KEEP:
+    if mode in (KEEP, BEST):
         place = cuda.atomic.add(block.numbers, _KEPT, _ONE)
         block.found[place] = index.clauses[entry]
+        if mode == BEST and output.sure[index.clauses[entry]]:
+            cuda.atomic.add(block.of_level, np.int64(index.levels[entry]), np.int32(1))
+            cuda.atomic.add(block.limits, _WITHIN, np.int32(1))
     elif mode == REACH:
         cuda.atomic.add(output.reach, index.clauses[entry], np.int32(1))
     elif len(output.weights) > 1:
@@ -357,13 +389,13 @@ def _write(
 @_device
 def _go_through(
     mode: int, thread: Number, direct: Any, event: Number, begin: Number, end: Number,
-    before: Number, block: Block, events: Events, index: Arranged, output: Output,
+    before: Number, n_best: Number, block: Block, events: Events, index: Arranged, output: Output,
 ) -> Any:  # fmt: skip
     """Scan and verify the entries that are met; what they count, and how many rows are written."""
     absent, n_entries = ~block.words[_PRESENT], np.uint32(block.words[_TALLY] & _ENTRIES)
     counted, cluster, scanned = np.int64(0), _ZERO, _ZERO
     while scanned < n_entries:
-        cluster = _scan(scanned + thread, cluster, absent, block, index)
+        cluster = _scan(mode, scanned + thread, cluster, absent, block, index)
         scanned += _ROUND_STEP
         cuda.syncthreads()
         n_waiting = block.numbers[_WAITING]
@@ -379,7 +411,9 @@ def _go_through(
         cuda.syncthreads()
         if thread == _ZERO:
             block.numbers[_WAITING] = n_waiting
-        if mode == KEEP:
+            if mode == BEST:
+                _lower(n_best, block)
+        if mode in (KEEP, BEST):
             n = block.numbers[_KEPT]
             if n > _FULL:
                 _write(n, before, event, thread, block, output)
@@ -388,13 +422,28 @@ def _go_through(
     return counted, before
 
 
+@_device
+def _begin(mode: int, thread: Number, event: Number, block: Block, output: Output) -> None:
+    """Begin with an event."""
+    if thread == _ZERO:
+        block.words[_PRESENT] = _NOTHING
+        block.numbers[_KEPT] = _ZERO
+    if mode == BEST:
+        for level in range(thread, np.uint32(_LEVELS), _STEP):
+            block.of_level[level] = 0
+        if thread == _ZERO:
+            block.limits[_LIMIT], block.limits[_WITHIN] = output.limits[event], 0
+
+
 def _made(mode: int) -> Any:
     """The kernel that counts, keeps or adds up."""
-    n_found = _FOUND if mode == KEEP else 1
+    n_found = _FOUND if mode in (KEEP, BEST) else 1
+    n_levels = _LEVELS if mode == BEST else 1
 
     def answer(
-        index: Arranged, events: Events, n_events: Number, n_dims: Number, output: Output
-    ) -> None:
+        index: Arranged, events: Events, n_events: Number, n_dims: Number, n_best: Number,
+        output: Output,
+    ) -> None:  # fmt: skip
         block = Block(
             cuda.shared.array(0, types.int32),
             cuda.shared.array(_CLUSTERS, types.uint32),
@@ -406,6 +455,8 @@ def _made(mode: int) -> Any:
             cuda.shared.array(n_found, types.uint32),
             cuda.shared.array(2, types.uint64),
             cuda.shared.array(3, types.uint32),
+            cuda.shared.array(n_levels, types.int32),
+            cuda.shared.array(2, types.int32),
         )
         sums = cuda.shared.array(1, types.int64)
         thread, event = np.uint32(cuda.threadIdx.x), np.uint32(cuda.blockIdx.x)
@@ -416,9 +467,8 @@ def _made(mode: int) -> Any:
         while event < n_events:
             begin, end = events.starts[event], events.starts[event + _ONE]
             if thread == _ZERO:
-                block.words[_PRESENT] = _NOTHING
-                block.numbers[_KEPT] = _ZERO
                 sums[0] = 0
+            _begin(mode, thread, event, block, output)
             cuda.syncthreads()
             _lay_out(thread, direct, begin, end, block, events, index)
             counted, before, window = np.int64(0), _ZERO, begin
@@ -431,11 +481,12 @@ def _made(mode: int) -> Any:
                 _meet(thread, window, begin, end, block, events, index)
                 cuda.syncthreads()
                 more, before = _go_through(
-                    mode, thread, direct, event, begin, end, before, block, events, index, output
-                )
+                    mode, thread, direct, event, begin, end, before, n_best, block, events,
+                    index, output,
+                )  # fmt: skip
                 counted += more
                 window += _WINDOW_STEP
-            if mode == KEEP:
+            if mode in (KEEP, BEST):
                 n = block.numbers[_KEPT]
                 if n > _ZERO:
                     _write(n, before, event, thread, block, output)
@@ -452,7 +503,7 @@ def _made(mode: int) -> Any:
     return cuda.jit(answer) if SIMULATED else cuda.jit(max_registers=_REGISTERS)(answer)
 
 
-answering = tuple(_made(mode) for mode in (COUNT, KEEP, REACH))
+answering = tuple(_made(mode) for mode in (COUNT, KEEP, REACH, BEST))
 
 
 def _gather(extents: Array, rows: Array, starts: Array, n_extents: Number, ordered: Array) -> None:

@@ -11,9 +11,10 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from queue import Empty, LifoQueue
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from remuda.arrays import Ints, Longs
 from remuda.encoding.table import EventBatch
@@ -37,6 +38,25 @@ VIEWS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "f4", "f8")
 _launching = threading.Lock()  # the simulator runs one kernel at a time
 
 
+class Chunk(NamedTuple):
+    """Some events of a batch."""
+
+    first: int  # of them, in the batch
+    events: EventBatch
+
+    def part(self, first: int, last: int) -> Chunk:
+        """Some of them."""
+        return Chunk(self.first + first, self.events.some(first, last))
+
+
+class Ranking(NamedTuple):
+    """What is asked of a kernel that brings back what may be among the best."""
+
+    n: int
+    limits: Ints  # of each event of the batch: the last level of which a clause is of use
+    sure: NDArray[np.uint8]  # of each clause: whether it has an owner of its own who scores so much
+
+
 class Lane:
     """A stream and its buffers; they grow with what is asked of them."""
 
@@ -46,12 +66,20 @@ class Lane:
         self._host: dict[str, Any] = {}
         self._device: dict[str, Any] = {}
         self._nothing = {
-            kind: self.cuda.to_device(np.zeros(1, kind)) for kind in ("u4", "i4", "i8")
+            kind: self.cuda.to_device(np.zeros(1, kind)) for kind in ("u1", "u4", "i4", "i8")
         }
 
-    def submit(self, index: Arranged, events: EventBatch, mode: int, weights: Any = None) -> None:
+    def submit(
+        self,
+        index: Arranged,
+        chunk: Chunk,
+        mode: int,
+        weights: Any = None,
+        ranking: Ranking | None = None,
+    ) -> None:
         """Send the events up and start the kernel; what was counted is under way when it ends."""
-        here, n = kernels(), len(events)
+        here, events = kernels(), chunk.events
+        n = len(events)
         starts, on_host = self._buffers("starts", "u4", n + 1)
         np.subtract(events.starts, events.starts[0], out=on_host, casting="unsafe")
         starts.copy_to_device(on_host, stream=self.stream)
@@ -61,7 +89,13 @@ class Lane:
         counts, _ = self._buffers("counts", "i8", n)
         nothing = self._nothing
         rows, extents, totals, reach = nothing["u4"], nothing["u4"], nothing["u4"], nothing["i4"]
-        if mode == here.KEEP:
+        limits, sure, n_best = nothing["i4"], nothing["u1"], 0
+        if ranking is not None:
+            limits = self.upload("limits", ranking.limits[chunk.first : chunk.first + n])
+            n_best = ranking.n
+            if len(ranking.sure):
+                sure = self.upload("sure", ranking.sure)
+        if mode in (here.KEEP, here.BEST):
             totals, on_host = self._buffers("totals", "u4", 2)
             on_host[:] = 0
             totals.copy_to_device(on_host, stream=self.stream)
@@ -70,15 +104,17 @@ class Lane:
         if mode == here.REACH:
             reach = self._device_buffer("reach", "i4", len(index.keys))
         output = here.Output(
-            counts, rows, extents, totals, reach, nothing["i4"] if weights is None else weights
-        )
+            counts, rows, extents, totals, reach, nothing["i4"] if weights is None else weights,
+            limits, sure,
+        )  # fmt: skip
         n_dims = len(index.bit_of_dim)
         shared = 4 * n_dims if n_dims <= here.MOST_DIMS else 4
         blocks = min(n, _BLOCKS) if here.SIMULATED else n
         with _launching:
             here.answering[mode][blocks, here.THREADS, self.stream, shared](
-                index, here.Events(starts, spaces), np.uint32(n), np.uint32(n_dims), output
-            )
+                index, here.Events(starts, spaces), np.uint32(n), np.uint32(n_dims),
+                np.int32(n_best), output,
+            )  # fmt: skip
         if mode != here.REACH:
             self._fetch("counts", "i8", n)
 
@@ -239,11 +275,11 @@ def borrowed() -> Iterator[Lane]:
 def each(
     events: EventBatch,
     most: int,
-    submit: Callable[[Lane, EventBatch], None],
-    collect: Callable[[Lane, EventBatch], T],
+    submit: Callable[[Lane, Chunk], None],
+    collect: Callable[[Lane, Chunk], T],
 ) -> list[T]:
     """What is collected for each chunk of at most so many events, over two lanes if there are."""
-    lanes, busy, results = _lanes, deque[tuple[Lane, EventBatch]](), []
+    lanes, busy, results = _lanes, deque[tuple[Lane, Chunk]](), []
     idle = list[Lane]()
     n_lanes = 0
     try:
@@ -268,12 +304,12 @@ def each(
     return results
 
 
-def _chunks(events: EventBatch, most: int) -> Iterator[EventBatch]:
+def _chunks(events: EventBatch, most: int) -> Iterator[Chunk]:
     """The events in order, so many at a time as a lane takes."""
     first, n = 0, len(events)
     while first < n:
         full = events.starts[first] + MOST_SPACES
         beyond = int(np.searchsorted(events.starts, full, side="right")) - 1
         last = min(n, first + most, max(beyond, first + 1))
-        yield events.some(first, last)
+        yield Chunk(first, events.some(first, last))
         first = last

@@ -27,6 +27,7 @@ from remuda.arrays import Ints, Longs, Ragged, frozen, starts_of
 from remuda.encoding.table import ClauseTable, EventBatch, Predicates
 from remuda.jit import bare, kernel
 from remuda.matchers.kernels import keys
+from remuda.matchers.levels import Standing
 
 U32 = NDArray[np.uint32]
 U64 = NDArray[np.uint64]
@@ -57,6 +58,7 @@ class Arranged(NamedTuple):
     bit_of_dim: U64  # the signature of each dimension
     dim_of_space: U32
     space_starts: U32
+    levels: NDArray[np.uint8]  # of each entry: matchers/levels.py
     predicates: Predicates
 
     @property
@@ -72,8 +74,8 @@ class PredicateWords(NamedTuple):
     masks: U64
 
 
-def arrange(table: ClauseTable, sample: EventBatch | None = None) -> Arranged:
-    """The clauses of the table in clusters."""
+def arrange(table: ClauseTable, standing: Standing, sample: EventBatch | None = None) -> Arranged:
+    """The clauses of the table in clusters, with their levels."""
     often = keys.frequencies(table, sample)
     chosen = keys.choose_keys(table, often)
     spread = chosen.chosen >= 0
@@ -107,6 +109,7 @@ def arrange(table: ClauseTable, sample: EventBatch | None = None) -> Arranged:
             _ONE << bit.astype(np.uint64),
             table.dim_of_space().astype(np.uint32),
             table.space_starts.astype(np.uint32),
+            standing.levels[ordered.items],
             table.predicates,
         )
     )

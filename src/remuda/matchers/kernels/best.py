@@ -13,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Floats, Ints, Longs, Ragged
+from remuda.encoding.bounds import most_of_one
 from remuda.encoding.programs import Programs
 from remuda.encoding.table import Predicates
-from remuda.jit import bare, kernel
+from remuda.jit import apart, bare, kernel
+from remuda.matchers.kernels.bits import prefetch
 from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.programs import score
 from remuda.matchers.kernels.truth import Event, lay_out, take_away
@@ -23,6 +25,7 @@ from remuda.matchers.kernels.truth import Event, lay_out, take_away
 _SLACK, _TINY = 1 + 1e-9, 1e-290  # a bound times a weight is rounded otherwise than a score
 _ONE = np.uint64(1)
 _FEW = 64  # to keep so many sorted costs less than a heap
+_NEAR = 4  # owners of a clause whose bounds are asked for together
 
 
 class Owned(NamedTuple):
@@ -31,6 +34,7 @@ class Owned(NamedTuple):
     sole: Ints  # of each clause its one owner, if he has no other clause, or -1
     owners: Ragged  # as ~criterion where that has several clauses
     bounds: Floats  # empty where those of criteria are all that is known
+    best_first: bool  # owners stand by their bounds, then by rank; those with ~ behind the others
 
 
 class Choice(NamedTuple):
@@ -77,7 +81,6 @@ class Room(NamedTuple):
 
     priorities: Floats
     scores: Floats
-    ranks: Ints
     rows: Ints
     n_kept: Longs  # of each group
     used: Ints  # the groups that have any
@@ -99,7 +102,7 @@ def room_for(choice: Choice, n_attributes: int, longest: int) -> Room:
     n, n_criteria, n_groups = int(choice.heaps[-1]), len(choice.ranks), len(choice.heaps) - 1
     no_spaces: Ints = np.empty(0, np.int32)
     return Room(
-        np.zeros(n), np.empty(n), np.empty(n, np.int32), np.empty(n, np.int32),
+        np.zeros(n), np.empty(n), np.empty(n, np.int32),
         np.zeros(n_groups, np.int64), np.empty(n_groups, np.int32),
         np.zeros((n_criteria >> 6) + 1, np.uint64), np.empty(n_criteria, np.int32),
         np.empty(longest + 1), np.ones(n_attributes), np.zeros(4, np.int64),
@@ -136,15 +139,54 @@ def consider(
     begin, end = np.int64(0), np.int64(1)
     if sole < 0:
         begin, end = owned.owners.starts[clause], owned.owners.starts[clause + 1]
+        for near in range(begin, min(begin + _NEAR, end)):
+            _ask_for(owned.owners.items[near], choice)
     reached = -np.inf
     if choice.written and end - begin == 1 and len(owned.bounds):
         reached = owned.bounds[clause]
-    left = True
-    for i in range(begin, end):
+    left, i = True, int(begin)
+    while i < end:
         owner = sole if sole >= 0 else owned.owners.items[i]
         criterion = owner if owner >= 0 else ~owner
-        left &= _consider_one(criterion, sole >= 0, reached, event, factor, choice, asked, room)
+        left_one = _consider_one(
+            criterion, sole >= 0, owner >= 0, reached, event, factor, choice, asked, room
+        )
+        left &= left_one
+        i += 1
+        if left_one and owned.best_first and sole < 0:  # and so are those of its kind behind it
+            i = int(end if owner < 0 else _first_of_several(i, end, owned.owners.items))
     return left
+
+
+@bare
+def ask_for_clause(clause: np.uint64, owned: Owned) -> None:
+    """Ask for what is read of a clause that will be considered."""
+    prefetch(owned.sole, clause)
+    if len(owned.bounds):
+        prefetch(owned.bounds, clause)
+    if len(owned.owners.items) != len(owned.sole):  # some clause has several owners
+        prefetch(owned.owners.starts, clause)
+
+
+@bare
+def _ask_for(owner: int, choice: Choice) -> None:
+    criterion = np.uint64(owner if owner >= 0 else ~owner)
+    if len(choice.bounds):
+        prefetch(choice.bounds, criterion)
+    else:
+        prefetch(choice.programs.starts, criterion)
+
+
+@bare
+def _first_of_several(low: int, high: int, owners: Ints) -> int:
+    """Where those owners begin that have several clauses."""
+    while low < high:
+        middle = (low + high) >> 1
+        if owners[middle] >= 0:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @bare
@@ -177,6 +219,7 @@ def bar_of(event: int, choice: Choice, asked: Asked, room: Room) -> float:
 def _consider_one(
     criterion: int,
     alone: bool,
+    single: bool,
     reached: float,
     event: int,
     factor: float,
@@ -186,8 +229,8 @@ def _consider_one(
 ) -> bool:
     """Keep a criterion that scores `reached` or more, if it is among the best so far.
 
-    One with one clause is met but once; the groups of a criterion are told apart by who was seen.
-    Whether it was left for its bound.
+    One that owns its clause alone, and no other, is met but once; the groups of a criterion are
+    told apart by who was seen. Whether it was left for its bound.
     """
     place, bit = criterion >> 6, _ONE << np.uint64(criterion & 63)
     once = alone and len(choice.groups.starts) == 0
@@ -198,7 +241,9 @@ def _consider_one(
         known = (
             choice.bounds[criterion]
             if len(choice.bounds)
-            else _counted(criterion, choice.programs, room.stack)
+            else most_of_one(
+                criterion, choice.programs, choice.programs.leaf_weight, room.stack
+            )  # all weigh 1
         )
     priority = choice.priorities[criterion] if len(choice.priorities) else 0.0
     if not _may_enter_any(criterion, priority, most(known, factor), event, choice, asked, room):
@@ -209,9 +254,13 @@ def _consider_one(
         room.scored[room.counts[N_SCORED]] = criterion
         room.counts[N_SCORED] += 1
     points = known
-    known_by_now = choice.plain or reached >= known
-    if factor >= 0 or not (known_by_now or (choice.static and _is_flat(criterion, choice))):
-        points = score(
+    known_by_now = (
+        choice.plain
+        or reached >= known
+        or (single and (choice.written or (choice.static and _is_flat(criterion, choice))))
+    )
+    if factor >= 0 or not known_by_now:
+        points = _scored(
             criterion, choice.programs, room.attribute_weights, room.stack, choice.predicates,
             room.event,
         )  # fmt: skip
@@ -226,6 +275,27 @@ def _consider_one(
         if _may_enter(group, criterion, priority, points, event, choice, asked, room):
             _keep(group, criterion, priority, points, choice, room)
     return False
+
+
+@apart
+def _scored(
+    criterion: int,
+    programs: Programs,
+    attribute_weights: Floats,
+    stack: Floats,
+    predicates: Predicates,
+    event: Event,
+) -> float:
+    return score(criterion, programs, attribute_weights, stack, predicates, event)  # type: ignore[no-any-return]
+
+
+@kernel
+def admitted(choice: Choice) -> Bools:
+    """Which criteria may be chosen."""
+    found = np.empty(len(choice.ranks), np.bool_)
+    for criterion in range(len(found)):
+        found[criterion] = _admitted(criterion, choice)
+    return found
 
 
 @bare
@@ -245,26 +315,6 @@ def _is_flat(criterion: int, choice: Choice) -> bool:
     begin, end = choice.programs.starts[criterion], choice.programs.starts[criterion + 1]
     code = choice.programs.codes[end - 1]
     return bool(code >= 0 or -code - 1 == 2 * (end - begin - 1))
-
-
-@bare
-def _counted(criterion: int, programs: Programs, stack: Floats) -> float:
-    """The bound of a criterion all of whose weights are 1."""
-    n = 0
-    for at in range(programs.starts[criterion], programs.starts[criterion + 1]):
-        code = programs.codes[at]
-        if code >= 0:
-            stack[n] = programs.leaf_weight[code]
-            n += 1
-            continue
-        n_parts, either = (-code - 1) >> 1, (-code - 1) & 1
-        n -= n_parts
-        joined = -np.inf if either else 0.0
-        for i in range(n, n + n_parts):
-            joined = max(joined, stack[i]) if either else joined + stack[i]
-        stack[n] = joined
-        n += 1
-    return float(stack[0])
 
 
 @bare
@@ -306,22 +356,17 @@ def _may_enter(
     n = choice.heaps[group + 1] - first
     if room.n_kept[group] < n:
         return True
-    worst = worst_of(first, n)
-    if priority != room.priorities[worst]:
-        return bool(priority > room.priorities[worst])
-    if points != room.scores[worst]:
-        return bool(points > room.scores[worst])
-    return bool(choice.ranks[criterion] < room.ranks[worst])  # read where it decides: it is far
+    return better(priority, points, criterion, worst_of(first, n), choice.ranks, room)  # type: ignore[no-any-return]
 
 
 @bare
-def better(
-    priority: float, points: float, rank: int, priority_2: float, points_2: float, rank_2: int
-) -> bool:
-    """Whether the first comes before the second."""
-    if priority != priority_2:
-        return priority > priority_2
-    return points > points_2 or (points == points_2 and rank < rank_2)
+def better(priority: float, points: float, row: int, kept: int, ranks: Ints, room: Room) -> bool:
+    """Whether a criterion comes before one that is kept; ranks are read where they decide."""
+    if priority != room.priorities[kept]:
+        return bool(priority > room.priorities[kept])
+    if points != room.scores[kept]:
+        return bool(points > room.scores[kept])
+    return bool(ranks[row] < ranks[room.rows[kept]])
 
 
 @bare
@@ -329,44 +374,40 @@ def _keep(
     group: int, criterion: int, priority: float, points: float, choice: Choice, room: Room
 ) -> None:
     """Put a criterion into a heap, in the place of the worst where it is full."""
-    rank, first, n = choice.ranks[criterion], choice.heaps[group], room.n_kept[group]
+    ranks, first, n = choice.ranks, choice.heaps[group], room.n_kept[group]
     size = choice.heaps[group + 1] - first
     room.counts[N_CHANGES] += 1
     if n == 0:
         room.used[room.counts[N_USED]] = group
         room.counts[N_USED] += 1
     if size <= _FEW:
-        _insert(first, min(n, size - 1), priority, points, rank, criterion, room)
+        _insert(first, min(n, size - 1), priority, points, criterion, ranks, room)
         room.n_kept[group] = min(n + 1, size)
         return
     if n == size:
-        _sink(first, n, priority, points, rank, criterion, room)
+        _sink(first, n, priority, points, criterion, ranks, room)
         return
     at = n
     while at > 0:
         above = first + (at - 1) // 2
-        if better(
-            priority, points, rank, room.priorities[above], room.scores[above], room.ranks[above]
-        ):
+        if better(priority, points, criterion, above, ranks, room):
             break
         _move(above, first + at, room)
         at = (at - 1) // 2
-    _put(first + at, priority, points, rank, criterion, room)
+    _put(first + at, priority, points, criterion, room)
     room.n_kept[group] = n + 1
 
 
 @bare
 def _insert(
-    first: int, n: int, priority: float, points: float, rank: int, row: int, room: Room
+    first: int, n: int, priority: float, points: float, row: int, ranks: Ints, room: Room
 ) -> None:
     """Put one behind those of n that are better, and move the others; what is there goes."""
     at = first + n
-    while at > first and better(
-        priority, points, rank, room.priorities[at - 1], room.scores[at - 1], room.ranks[at - 1]
-    ):
+    while at > first and better(priority, points, row, at - 1, ranks, room):
         _move(at - 1, at, room)
         at -= 1
-    _put(at, priority, points, rank, row, room)
+    _put(at, priority, points, row, room)
 
 
 @bare
@@ -377,36 +418,32 @@ def worst_of(first: int, n: int) -> int:
 
 @bare
 def _sink(
-    first: int, n: int, priority: float, points: float, rank: int, row: int, room: Room
+    first: int, n: int, priority: float, points: float, row: int, ranks: Ints, room: Room
 ) -> None:
     """Replace the first of a heap of n by this one, moved to its place."""
     at = 0
     while 2 * at + 1 < n:
         child = first + 2 * at + 1
         if 2 * at + 2 < n and better(
-            room.priorities[child], room.scores[child], room.ranks[child],
-            room.priorities[child + 1], room.scores[child + 1], room.ranks[child + 1],
-        ):  # fmt: skip
-            child += 1
-        if better(
-            room.priorities[child], room.scores[child], room.ranks[child], priority, points, rank
+            room.priorities[child], room.scores[child], room.rows[child], child + 1, ranks, room
         ):
+            child += 1
+        if not better(priority, points, row, child, ranks, room):
             break
         _move(child, first + at, room)
         at = child - first
-    _put(first + at, priority, points, rank, row, room)
+    _put(first + at, priority, points, row, room)
 
 
 @bare
 def _move(source: int, to: int, room: Room) -> None:
     room.priorities[to], room.scores[to] = room.priorities[source], room.scores[source]
-    room.ranks[to], room.rows[to] = room.ranks[source], room.rows[source]
+    room.rows[to] = room.rows[source]
 
 
 @bare
-def _put(at: int, priority: float, points: float, rank: int, row: int, room: Room) -> None:
-    room.priorities[at], room.scores[at] = priority, points
-    room.ranks[at], room.rows[at] = rank, row
+def _put(at: int, priority: float, points: float, row: int, room: Room) -> None:
+    room.priorities[at], room.scores[at], room.rows[at] = priority, points, row
 
 
 @kernel
@@ -435,7 +472,7 @@ def leave_event(
             row, points = room.rows[first], room.scores[first]
             _sink(
                 first, at, room.priorities[first + at], room.scores[first + at],
-                room.ranks[first + at], room.rows[first + at], room,
+                room.rows[first + at], choice.ranks, room,
             )  # fmt: skip
             rows[n_before + at], scores[n_before + at] = row, points
         for place in range(n_before, n_before + kept):  # one of several groups is told once

@@ -26,7 +26,7 @@ from remuda.matchers.kernels.verify import Arrived
 ALWAYS = 0
 MOST_MET = 16  # lists by one space, beside its leaf's: "present", and blocks on every level
 
-_LONG_SPAN = 32  # spaces; a clause in more lists costs more than it saves
+LONG_SPAN = 32  # spaces; a clause in more lists costs more than it saves
 _FINEST = 3  # blocks of 2^3 spaces; each level has four of them in one
 _N_BLOCKS = 16  # of one level for one predicate, give or take its ends
 
@@ -54,12 +54,29 @@ def nodes_of(space_starts: Ints) -> Nodes:
     return Nodes(space_starts, frozen((1 + starts_of(n_blocks)).astype(np.int32)))
 
 
-def narrow(predicates: Predicates, space_starts: Ints) -> Bools:
+class Breadth(NamedTuple):
+    """Which predicates are narrow: those of spans of at most `longest` spaces.
+
+    They accept no more than half of their dimension unless they may be `broad`. `gap` is how many
+    numbers a space has.
+    """
+
+    longest: int = LONG_SPAN
+    broad: bool = False
+    gap: int = 1
+
+    @classmethod
+    def of(cls, span: int | None, gap: int) -> Breadth:
+        """The usual one, or that of the PS-Tree paper for spans of so many spaces."""
+        return cls(gap=gap) if span is None else cls(span, True, gap)
+
+
+def narrow(predicates: Predicates, space_starts: Ints, breadth: Breadth) -> Bools:
     """Which predicates have short spans only, and no more than half of their dimension."""
     n_present = np.diff(space_starts)[predicates.dim] - 1
-    n_long = starts_of(predicates.span_hi - predicates.span_lo > _LONG_SPAN)
+    n_long = starts_of(predicates.span_hi - predicates.span_lo > breadth.longest * breadth.gap)
     has_long = n_long[predicates.span_starts[1:]] > n_long[predicates.span_starts[:-1]]
-    is_narrow: Bools = ~has_long & (2 * predicates.n_accepted <= n_present)
+    is_narrow: Bools = ~has_long & (breadth.broad | (2 * predicates.n_accepted <= n_present))
     return is_narrow
 
 
@@ -96,7 +113,8 @@ def _find_lists(
         n_present = nodes.space_starts[dim + 1] - missing - 1
         begin, end = predicates.span_starts[p], predicates.span_starts[p + 1]
         # no predicate has more leaves than spaces, or more blocks than this
-        lists = grown(lists, n + min(n_accepted[p], 2 * _N_BLOCKS * (end - begin)) + 1)
+        n_most = n_accepted[p] if is_narrow[p] else 2 * _N_BLOCKS * (end - begin)
+        lists = grown(lists, n + min(n_accepted[p], n_most) + 1)
         if is_narrow[p]:
             for i in range(begin, end):
                 space = span_lo[i]

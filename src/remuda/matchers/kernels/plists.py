@@ -163,8 +163,8 @@ def next_candidate(
 ) -> int:
     """Skip the `n_at` first lists past their row, and on to the next that `needed` lists have.
 
-    A row is passed over where the lists that may have it bound its score below `worst`. How many
-    lists are at the new row is returned: they are the first ones. 0 is the end.
+    Rows are passed over where the lists that may have them bound their scores below `worst`. How
+    many lists are at the new row is returned: they are the first ones. 0 is the end.
     """
     heads = current.heads
     next_id = id_of(heads[0]) + 1
@@ -173,20 +173,21 @@ def next_candidate(
             _skip_to(next_id, at, n, heads, current.positions, current.ends, entries)
         if heads[needed - 1] == EOL:
             return 0
-        pivot = id_of(heads[needed - 1])
+        n_up_to = needed
         if worst > -np.inf:
-            bound, n_at = _bound_up_to(pivot, n, current)
-            if bound < worst:
+            n_up_to = _enough(needed, worst, n, current)
+            if n_up_to == 0:
                 tally[PRUNED] += 1
-                next_id = pivot + 1
-                continue
+                return 0
+            tally[PRUNED] += heads[n_up_to - 1] != heads[needed - 1]
+        pivot = id_of(heads[n_up_to - 1])
         if id_of(heads[0]) == pivot:
             tally[CANDIDATES] += 1
             n_at = needed
             while n_at < n and id_of(heads[n_at]) == pivot:
                 n_at += 1
             return n_at
-        next_id, n_at = pivot, needed - 1  # no row before the pivot has enough lists
+        next_id, n_at = pivot, n_up_to - 1  # no row before the pivot has enough lists
 
 
 @kernel
@@ -202,13 +203,20 @@ def bound_of_partition(size: int, n: int, list_bounds: Floats, largest: Floats) 
 
 
 @bare
-def _bound_up_to(row: int, n: int, current: CurrentLists) -> tuple[float, int]:
-    """The paper's first upper bound: the sum over the lists that have the row or may have it."""
+def _enough(needed: int, worst: float, n: int, current: CurrentLists) -> int:
+    """How many of the first lists a row must be in to be of use; 0 where all are too few.
+
+    The paper's first upper bound of a row is the sum over the lists that have it or may have it. It
+    is below `worst` for every row before the one at which the last of these lists stands, so that
+    all of them are passed over at once.
+    """
     bound, at = 0.0, 0
-    while at < n and id_of(current.heads[at]) <= row:
+    while at < n and current.heads[at] != EOL:
         bound += current.bounds[list_of(current.heads[at])]
         at += 1
-    return bound * SLACK, at
+        if at >= needed and bound * SLACK >= worst:
+            return at
+    return 0
 
 
 @kernel

@@ -35,6 +35,7 @@ _MICROSECONDS = {
 }
 UNITS = (*_MICROSECONDS, *_MONTHS)
 _SECONDS_OF_DAY, _SECONDS_OF_MONTH = 86_400, 31 * 86_400  # as months_between counts
+_MINUTE = 60_000_000  # microseconds
 _NAMES = {name[:n].upper(): i for i, name in enumerate(DAYS) for n in (2, 3, len(name))}
 
 
@@ -122,16 +123,22 @@ def _next_day(value: Any, name: Any) -> date | None:
 def _make_timestamp(
     year: Any, month: Any, day: Any, hour: Any, minute: Any, second: Any
 ) -> datetime | None:
-    numbers = [short(one) for one in (year, month, day, hour, minute)]
+    at = _make_moment(year, month, day, hour, minute)
     seconds = number(second)
-    if None in numbers or seconds is None or (type(seconds) is float and math.isnan(seconds)):
+    if at is None or seconds is None or (type(seconds) is float and not math.isfinite(seconds)):
         return None
     micros = round(Decimal(str(seconds)) * 1_000_000)
-    whole = micros == 60_000_000  # which is the next minute
+    if not 0 <= micros <= _MINUTE:  # 60 is the next minute
+        return None
+    return moment_at(microseconds_of(at) + micros)
+
+
+def _make_moment(*parts: Any) -> datetime | None:
+    numbers = [found for one in parts if (found := short(one)) is not None]
     try:
-        at = datetime(*numbers, 0 if whole else micros // 1_000_000, tzinfo=UTC)  # type: ignore[arg-type]
-        return at + timedelta(microseconds=micros if whole else micros % 1_000_000)
-    except (ValueError, OverflowError):
+        year, month, day, hour, minute = numbers
+        return datetime(year, month, day, hour, minute, tzinfo=UTC)
+    except ValueError:  # one is no number, or no such moment is
         return None
 
 

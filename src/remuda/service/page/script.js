@@ -116,14 +116,19 @@ async function nearest() {
   list(index, near.map((one) => one.id), near.length ? "The nearest misses" : "Nothing comes near");
 }
 
+let seed = 1;
+
+// Another event each time, made from the criteria of the index.
+async function example() {
+  const { events } = await ask(`${path(find("index").value, "events")}?n=1&seed=${seed++}`);
+  if (!events.length) throw new Problem("The index has no criteria to make an event from");
+  find("event").value = JSON.stringify(events[0], undefined, 1);
+  await match();
+}
+
 async function describe() {
-  const { info, paths } = await ask("openapi.json");
-  find("version").textContent = info.version;
-  const entries = Object.entries(paths).flatMap(([where, methods]) =>
-    Object.entries(methods).flatMap(([method, { summary }]) => [
-      element("dt", `${method.toUpperCase()} ${where}`), element("dd", summary),
-    ]));
-  find("endpoints").replaceChildren(...entries);
+  const { version } = await ask("healthz");
+  find("version").textContent = version;
 }
 
 find("try").addEventListener("submit", (submitted) => {
@@ -131,6 +136,7 @@ find("try").addEventListener("submit", (submitted) => {
   told(match);
 });
 find("nearest").addEventListener("click", () => told(nearest));
+find("example").addEventListener("click", () => told(example));
 find("entry").addEventListener("submit", (submitted) => {
   submitted.preventDefault();
   token = find("token").value.trim();
