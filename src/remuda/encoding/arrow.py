@@ -701,7 +701,9 @@ def _only_networks(encoder: OriginEncoder) -> tuple[int, OrderSpaces] | None:
     if not len(term.orders) == len(term.cells) == 1:
         return None
     start, spaces = term.orders[0]
-    return (start, spaces) if spaces.order is NETWORKS else None
+    if isinstance(spaces, OrderSpaces) and spaces.order is NETWORKS:
+        return start, spaces
+    return None
 
 
 def _value_cells(term: TermEncoder) -> list[tuple[int, ValueSpaces]] | None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Collection
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Protocol
 
@@ -21,7 +22,6 @@ import msgspec
 from remuda.errors import StorageError
 from remuda.index.files import checked, read_checked, sync, with_checksum, write_checked
 from remuda.index.remote_files import RemoteFiles
-from remuda.index.stores import Location
 
 FORMAT = 1
 _NAMES, _INDEXES = "NAMES", "indexes"
@@ -74,7 +74,7 @@ class Checkpoints(Protocol):
     def write(self, names: Names) -> None:
         """Publish the names, at once or not at all."""
 
-    def index(self, number: int) -> Location:
+    def index(self, number: int) -> str | PathLike[str]:
         """Where the index with the number is saved."""
 
     def has(self, number: int) -> bool:
