@@ -77,7 +77,7 @@ def _curve(line: Line, i: int, at: list[tuple[int, int]]) -> Iterator[str]:
     """The curve with its points, and its line of the legend."""
     name, _, way = line.algorithm.partition("/")
     colour = _COLOURS[name] if line.label == line.algorithm else _OTHERS[i % len(_OTHERS)]
-    dashes = "5 3" if way in ("live", "top") else "1 3" if name in BEYOND else ""
+    dashes = "5 3" if way in ("live", "top", "equality") else "1 3" if name in BEYOND else ""
     style = f'stroke="{colour}" stroke-width="1.5"'
     style += f' stroke-dasharray="{dashes}"' if dashes else ""
     y = _TOP + _LINE_HEIGHT * i + 6

@@ -17,7 +17,6 @@ from remuda.index.choosing import Wanted
 from remuda.index.segment import Segment
 from remuda.index.weighing import Weighed, Weighing
 from remuda.matchers.contract import Literal, cnf_matcher, conjunction_matcher
-from remuda.matchers.propagation import Propagation
 from remuda.workload import KINDS
 from remuda.workload import begen as classes
 from remuda.workload.begen import BEGen, Loosening
@@ -25,6 +24,11 @@ from remuda.workload.columns import Columns, EventColumns, Workload
 
 REFEREE = "scan"
 _TOP = 5
+_WAYS: dict[str, dict[str, Any]] = {  # of building a matcher, where a paper has several
+    "": {},
+    "equalities": {"equalities": True},
+    "equality": {"equality": 1},
+}
 _SCORED = 5  # events whose best are compared with the scores of all that match
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -65,13 +69,10 @@ class Clauses:
         name, _, way = algorithm.partition("/")
         if way == "live":
             return self._built(self._grown(name, tuning), named=True)
-        if way == "equalities":
-            assert isinstance(self.table, ClauseTable)
-            return self._built(Propagation.build(self.table, equalities=True))
         if isinstance(self.table, CnfTable):
             return self._built(cnf_matcher(name).build(self.table))
         kind: Any = conjunction_matcher(name)
-        return self._built(kind.build(self.table, **tuning))
+        return self._built(kind.build(self.table, **tuning, **_WAYS[way]))
 
     def _built(self, matcher: Any, named: bool = False) -> Built:
         def answer() -> Answer:
