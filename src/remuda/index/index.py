@@ -573,7 +573,8 @@ class Index:
         """Let the state be followed by one without some criteria and with others; have the lock."""
         if not self.live:
             new = [one.criterion for one in late]
-            self._follow(state.without(gone).plus(late), new)
+            kept = state.without(gone)
+            self._follow(kept.plus(late) if late else kept, new)
             return
         names = [state.get(where).criterion.id for where in gone]
         next_order = max([state.next_order, *(one.order + 1 for one in late)])

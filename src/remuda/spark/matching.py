@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from os import PathLike
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sf
@@ -85,6 +85,15 @@ def match(
     )  # fmt: skip
 
 
+class Reach(TypedDict, total=False):
+    """How tasks come by the index, and names by their columns."""
+
+    shards: Shards
+    shard_bytes: int
+    ship: bool
+    case_sensitive: bool
+
+
 def top(
     events: DataFrame,
     index: str | PathLike[str],
@@ -99,21 +108,18 @@ def top(
     tags: Iterable[str] | None = None,
     event: str | None = None,
     now: datetime | int | None = None,
-    shards: Shards = "auto",
-    shard_bytes: int = SHARD_BYTES,
-    ship: bool = False,
-    case_sensitive: bool = True,
+    **reach: Unpack[Reach],
 ) -> DataFrame:
     """Add the n best criteria of each row, best first, each with its id and score.
 
     `weights` are those of attributes and their values, or the name of a column with those of each
-    row, as maps or structs; `by` and `per` are those of `Index.top`; all else is as in `match`.
+    row, as maps or structs; `by` and `per` are those of `Index.top`; all else is as in `match`,
+    `shards`, `shard_bytes`, `ship` and `case_sensitive` too.
     """
     return answered(
         events, index, Question.of(now, tags, n, weights, by, per),
         column=column, version=version, explode=explode, event=event,
-        timed=now is None and events.isStreaming, shards=shards, shard_bytes=shard_bytes,
-        ship=ship, case_sensitive=case_sensitive,
+        timed=now is None and events.isStreaming, **reach,
     )  # fmt: skip
 
 
