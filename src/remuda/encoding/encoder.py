@@ -260,11 +260,11 @@ class OriginEncoder:
     timeless: list[TermEncoder] = field(default_factory=list)
     clocked: list[TermEncoder] = field(default_factory=list)
     lacks: list[tuple[int, LackSpaces]] = field(default_factory=list)  # with their first spaces
-    _seen: dict[Any, list[int]] = field(default_factory=dict)
+    seen: dict[Any, list[int]] = field(default_factory=dict)
     _others: OriginEncoder | None = None
 
     def __post_init__(self) -> None:
-        self.memory.seen.append(self._seen)
+        self.memory.seen.append(self.seen)
 
     @property
     def by_element(self) -> bool:
@@ -285,19 +285,19 @@ class OriginEncoder:
         """What a value is remembered by, and its spaces if it was seen before; None for never."""
         kind = type(raw)
         if kind is str or kind is int:
-            return raw, self._seen.get(raw)
+            return raw, self.seen.get(raw)
         key = _key(raw) if kind is not tuple else tuple(map(_key, raw))  # of several attributes
         if key is None or (kind is tuple and None in key):
             return None, None
         try:
-            return key, self._seen.get(key)
+            return key, self.seen.get(key)
         except TypeError:  # a signalling NaN
             return None, None
 
     def remember(self, key: Any, raw: Any, spaces: list[int]) -> None:
         """Keep the spaces of a value."""
         if key is not None:
-            self.memory.keep(self._seen, key, raw, spaces)
+            self.memory.keep(self.seen, key, raw, spaces)
 
     def spaces(self, raw: Any, now: int) -> list[int]:
         """The spaces of a present raw value."""
@@ -483,7 +483,8 @@ class Encoder:
 
     def spaces(self, event: Any, now: int) -> list[int]:
         """The present spaces of one event, ascending."""
-        _ = self.texts
+        if self._texts is None:
+            _ = self.texts
         found: list[int] = []
         present: list[tuple[OriginEncoder, Any]] = []
         if isinstance(event, dict):  # its fields are few, the attributes may be many
@@ -500,10 +501,18 @@ class Encoder:
                 raise
             except Exception:  # an event of a strange type, which has no such value
                 raw = None
-            if raw is not None:
+            if raw is None:
+                continue
+            kind = type(raw)
+            plain = (kind is str or kind is int) and not encoder.clocked
+            seen = encoder.seen.get(raw) if plain else None  # the common case, kept short
+            if seen is None:
                 present.append((encoder, raw))
-        for spaces in spaces_of(present, now):
-            found += spaces
+            else:
+                found += seen
+        if present:
+            for spaces in spaces_of(present, now):
+                found += spaces
         found.sort()
         return found
 
