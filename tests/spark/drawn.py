@@ -15,8 +15,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from remuda.index.index import Index
 from remuda.language.criterion import Criterion
-from strategies import NOW, TREES, events
-from strategies import expressions_of_trees as expressions
+from strategies import NOW, TREES, events, expressions_of_terms, expressions_of_trees
 
 N_CRITERIA = 448  # seven tails of an index, so that it has seven segments
 
@@ -55,7 +54,8 @@ COLUMNS = ("a", "b", "c", "user", "tags", "odd name", "items")
 def criteria(n: int = N_CRITERIA) -> list[Criterion]:
     """Expressions of every kind under ids that are not in order, some with tags."""
     found: list[Any] = []
-    _collect(expressions, n, found)
+    _collect(expressions_of_trees, n // 7, found)
+    _collect(expressions_of_terms, n, found)
     return [
         Criterion(f"c{i * 7919 % 1000:03d}", one, tags=frozenset({"even"} if i % 2 == 0 else ()))
         for i, one in enumerate(found)
@@ -106,8 +106,10 @@ def best(all_of: Sequence[Criterion], event: Any, n: int) -> list[tuple[str, flo
 
 
 def _collect(strategy: Any, n: int, found: list[Any]) -> None:
+    """Draw until there are n."""
+
     @settings(
-        max_examples=n,
+        max_examples=n - len(found),
         phases=[Phase.generate],
         database=None,
         suppress_health_check=list(HealthCheck),

@@ -16,7 +16,7 @@ from remuda.index.index import Index
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
 from remuda.language.text import parse
-from remuda.model.conditions import Condition, Under
+from remuda.model.conditions import Condition
 from remuda.spark.matching import match
 from strategies import NOW
 
@@ -49,7 +49,7 @@ def found(frame: Any) -> dict[Any, list[str]]:
 def test_the_rules_are_of_every_kind(rules) -> None:
     assert len(rules) == N_CRITERIA
     kinds = {type(leaf.condition) for one in rules for leaf in leaves(one.expression)}
-    assert kinds == set(get_args(Condition)) - {Under}  # trees have a test of their own
+    assert kinds == set(get_args(Condition))
 
 
 def leaves(expression: Any) -> list[Any]:
