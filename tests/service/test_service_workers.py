@@ -68,6 +68,8 @@ def test_refusals_come_from_the_writer_as_they_are(both: Any) -> None:
 
 def test_a_number_that_none_has_given_is_refused_where_it_is_waited_for(both: Any) -> None:
     _, http = both
+    http.put(f"{CRITERIA}/number", json={"expression": "number = 1"}, headers=ONCE)
+    time.sleep(1.0)  # all have seen it
     headers = {SEQUENCE: "never", **ONCE}
     seen = {http.post(MATCH, json={"event": {}}, headers=headers).status_code for _ in range(20)}
     assert seen <= {200, 400}  # the writer has no one to wait for
