@@ -68,15 +68,15 @@ _DAYS: dict[str, Callable[[date], date]] = {
     **dict.fromkeys(("month", "mm", "mon"), lambda value: value.replace(day=1)),
     "week": _monday,
 }
-_TIMES: dict[str, int] = {  # in microseconds
+MICROSECONDS = {
     "microsecond": 1,
     "millisecond": 1_000,
     "second": 1_000_000,
     "minute": 60_000_000,
     "hour": 3_600_000_000,
     "day": 86_400_000_000,
-    "dd": 86_400_000_000,
 }
+_TIMES = {**MICROSECONDS, "dd": MICROSECONDS["day"]}
 
 
 def _date_trunc(unit: Any, value: Any) -> datetime | None:

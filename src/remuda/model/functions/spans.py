@@ -19,23 +19,14 @@ from remuda.model.functions.arguments import (
     short,
     text,
 )
-from remuda.model.functions.dates import EPOCH_DAY, last_day, months_later
+from remuda.model.functions.dates import EPOCH_DAY, MICROSECONDS, last_day, months_later
 from remuda.model.functions.function import Function, table
 from remuda.model.moments import DAYS, zone_of
 
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
-_MICROSECONDS = {
-    "microsecond": 1,
-    "millisecond": 1_000,
-    "second": 1_000_000,
-    "minute": 60_000_000,
-    "hour": 3_600_000_000,
-    "day": 86_400_000_000,
-    "week": 604_800_000_000,
-}
+_MICROSECONDS = {**MICROSECONDS, "week": 7 * MICROSECONDS["day"]}
 UNITS = (*_MICROSECONDS, *_MONTHS)
 _SECONDS_OF_DAY, _SECONDS_OF_MONTH = 86_400, 31 * 86_400  # as months_between counts
-_MINUTE = 60_000_000  # microseconds
 _NAMES = {name[:n].upper(): i for i, name in enumerate(DAYS) for n in (2, 3, len(name))}
 
 
@@ -128,7 +119,7 @@ def _make_timestamp(
     if at is None or seconds is None or (type(seconds) is float and not math.isfinite(seconds)):
         return None
     micros = round(Decimal(str(seconds)) * 1_000_000)
-    if not 0 <= micros <= _MINUTE:  # 60 is the next minute
+    if not 0 <= micros <= MICROSECONDS["minute"]:  # 60 is the next minute
         return None
     return moment_at(microseconds_of(at) + micros)
 
