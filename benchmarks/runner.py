@@ -10,6 +10,7 @@ from benchmarks import (
     auto,
     core,
     drift,
+    duplicates,
     encoding,
     engine,
     gpu,
@@ -39,6 +40,10 @@ _OTHERS = {
     "mustang": ("How many events a second on Mustang's own benchmark?", mustang.main),
     "onedim": ("The PS-Tree beside the Interval-Tree and the Segment-Tree.", onedim.main),
     "ranking": ("What do the best N cost beside all matches?", ranking.main),
+    "duplicates": (
+        "SIFT, Propagation and the k-index where conjunctions repeat.",
+        duplicates.main,
+    ),
     "regions": ("What do questions about regions cost beside a match?", regions.main),
     "engine": ("Adds a second, alone and together, durable and not; opening.", engine.main),
     "service": ("What does HTTP cost beside the framework, and in process?", service.main),
