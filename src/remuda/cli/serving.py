@@ -28,7 +28,9 @@ def serve(
         typer.Argument(help="The directory of an engine, made if absent; without it, in memory."),
     ] = None,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port.", min=1, max=65535)] = 8000,
+    port: Annotated[
+        int, typer.Option(help="The port; 0 takes a free one.", min=0, max=65535)
+    ] = 8000,
     workers: Annotated[
         int, typer.Option(help="Processes: one writes, the others follow it.", min=1, max=256)
     ] = 1,
@@ -114,10 +116,9 @@ def _serve(
     scheme = "https" if terms.certificate else "http"
     shown = f"[{terms.host}]" if ":" in terms.host else terms.host
     where = root or "memory: nothing is kept when it ends"
-    line = f"{scheme}://{shown}:{terms.port}/ serves {where}"
 
-    def listening() -> None:
-        print(line, file=sys.stderr, flush=True)
+    def listening(port: int) -> None:
+        print(f"{scheme}://{shown}:{port}/ serves {where}", file=sys.stderr, flush=True)
 
     with ExitStack() as stack:
         if workers == 1 or demo:

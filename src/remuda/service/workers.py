@@ -23,7 +23,7 @@ import msgspec
 
 from remuda.engine.engine import Engine
 from remuda.service import logs
-from remuda.service.serving import Terms, listen, made, run
+from remuda.service.serving import Terms, listen, made, port_of, run
 
 _LOOK = 0.05  # seconds between two looks at the workers
 _SHORT = 2.0  # seconds: a worker that ends sooner is not started again at once
@@ -53,14 +53,15 @@ def supervise(
     terms: Terms,
     n_workers: int,
     *,
-    listening: Callable[[], None] = lambda: None,
+    listening: Callable[[int], None] = lambda _: None,
 ) -> None:
     """Serve with several processes until SIGTERM or SIGINT; without a root, nothing is kept."""
     terms.check()
     logs.configure(terms.log, visits=terms.visits)
     with tempfile.TemporaryDirectory(prefix="remuda-") as home, listen(terms) as address:
         where = str(Path(home, "engine")) if root is None else root
-        _Herd(where, home, terms, n_workers, address, listening).run()
+        port = port_of(address)
+        _Herd(where, home, terms, n_workers, address, lambda: listening(port)).run()
 
 
 class _Herd:
