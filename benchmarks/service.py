@@ -89,7 +89,6 @@ def main() -> None:
     workload = BEGen(n_subscriptions=100_000, n_dims=400, match_probability=1e-4, seed=1).draw()
     criteria = [rm.Criterion(f"c{i}", one) for i, one in enumerate(workload.expressions())]
     events = workload.event_dicts(1_000)
-    parts: dict[str, list[Row]] = {}
     with TemporaryDirectory() as directory, ExitStack() as stack:
         root = str(Path(directory) / "engine")
         with rm.Engine(root) as engine:
@@ -100,35 +99,29 @@ def main() -> None:
         if _wanted("requests"):
             framework = stack.enter_context(_server([sys.executable, "-c", _FRAMEWORK]))
             bare = stack.enter_context(_server([*_WITHOUT_MATCH, "serve", "--port"]))
-            parts["requests"] = _requests(framework, bare, ours, index, events)
+            _tell("requests", _requests(framework, bare, ours, index, events))
         if _wanted("workers"):
             other = f"{root}2"
             shutil.copytree(root, other)
             command = [*_REMUDA, "serve", other, "--workers", "2", "--port"]
             two = stack.enter_context(_server(command, n_workers=2))
-            parts["workers"] = _workers(ours, two, events)
+            _tell("workers", _workers(ours, two, events))
         if _wanted("arrow"):
-            parts["arrow"] = _arrow(ours, index, events)
+            _tell("arrow", _arrow(ours, index, events))
         if _wanted("writing"):
-            parts["writing"] = _while_writing(ours, events)
-    _show(parts)
-    _keep(parts)
+            _tell("writing", _while_writing(ours, events))
 
 
-def _show(parts: dict[str, list[Row]]) -> None:
-    table = Table("part", "what", "measured", "wanted", title="service, 100,000 criteria (BEGen)")
-    for name, rows in parts.items():
-        for row in rows:
-            table.add_row(name, row.what, row.shown(), row.wanted)
+def _tell(part: str, rows: Sequence[Row]) -> None:
+    """Print a part at once, and keep it beside the others of today."""
+    table = Table("what", "measured", "wanted", title=f"{part}, 100,000 criteria (BEGen)")
+    for row in rows:
+        table.add_row(row.what, row.shown(), row.wanted)
     Console().print(table)
-
-
-def _keep(parts: dict[str, list[Row]]) -> None:
     path = RESULTS / f"service-{datetime.now(UTC):%Y-%m-%d}.json"
     before = json.loads(path.read_text()) if path.exists() else {}
-    content = before | {name: [asdict(row) for row in rows] for name, rows in parts.items()}
+    content = before | {part: [asdict(row) for row in rows]}
     path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    Console().print(f"kept in {path.name}")
 
 
 def _wanted(part: str) -> bool:
