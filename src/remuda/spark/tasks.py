@@ -24,7 +24,6 @@ from remuda.index.question import Question
 from remuda.index.storage import current_version
 from remuda.index.stores import address
 from remuda.matchers.contract import check_name
-from remuda.model.attributes import Attribute
 from remuda.spark.events import check, unread
 from remuda.spark.shipping import arrived, shipped
 from remuda.spark.spelling import Spellings, check_spelling, respelt, spellings_of
@@ -230,8 +229,4 @@ def looked_at(
     path: str, version: str, segments: Segments = None, matcher: str | None = None
 ) -> frozenset[str] | None:
     """The fields of events that the index looks at; None where it looks at whole events."""
-    index = opened(path, version, segments, matcher)
-    if index.tells_null_from_absent():
-        return None
-    fields = [Attribute.parse(one).field for one in index.attributes()]
-    return None if None in fields else frozenset(one for one in fields if one is not None)
+    return opened(path, version, segments, matcher).fields()
