@@ -268,6 +268,9 @@ TABLE: dict[str, tuple[str, dict[str, Any], set[str], set[str]]] = {
     "no event": (
         "age < 3 AND age > 5", {}, set(), {*RULES},
     ),
+    "no event in one range": (
+        "age BETWEEN 65 AND 18", {}, set(), {*RULES},
+    ),
 }  # fmt: skip
 
 
