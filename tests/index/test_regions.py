@@ -268,9 +268,6 @@ TABLE: dict[str, tuple[str, dict[str, Any], set[str], set[str]]] = {
     "no event": (
         "age < 3 AND age > 5", {}, set(), {*RULES},
     ),
-    "no event in one range": (
-        "age BETWEEN 65 AND 18", {}, set(), {*RULES},
-    ),
 }  # fmt: skip
 
 
@@ -352,6 +349,14 @@ def test_the_papers_stabbing_subscriptions(matcher: str) -> None:
         }  # fmt: skip
         found = index.possible(written(event), missing=set("pqrstu") - event.keys())
         assert (set(found.ids(0)), found.exact.tolist()) == (stabbed, [True])
+
+
+@pytest.mark.parametrize("empty", [Range(65, 18), Range(30, 30), Range(30, 30, lower_closed=True)])
+def test_no_event_is_in_a_range_without_values(empty: Range) -> None:
+    index = Index.build(Criterion(name, parse(text)) for name, text in RULES.items())
+    region = Predicate(Attribute.parse("age"), empty)
+    assert index.possible(region).ids(0) == []
+    assert index.certain(region).ids(0) == [*RULES]
 
 
 def test_more_regions_than_are_asked_at_once() -> None:
