@@ -282,6 +282,46 @@ def test_worked_examples(row: str, matcher: str) -> None:
     assert certain.exact[0]
 
 
+SHOPPER = (  # the BE-Tree paper's, of section 1
+    "genre = 'classics' AND era IN ('1920s', '1940s') AND price BETWEEN 20 AND 40 "
+    "AND ranking < 5 AND format NOT IN ('paperback')"
+)
+ITEM = "genre = 'classics' AND title = 'The Sun Also Rises' AND author = 'Hemingway'"
+ITEMS: dict[str, tuple[str, int, int]] = {
+    # what is known of an item, whether it may be the shopper's, and whether it is
+    "as printed": ("era = '1920s' AND price = 26 AND ranking = 2 AND format = 'hardcover'", 1, 1),
+    "ranges that lie within hers": (
+        ("era IN ('1940s') AND price BETWEEN 20 AND 30 AND ranking BETWEEN 1 AND 4 "
+        "AND format IN ('hardcover', 'audio')"), 1, 1,
+    ),
+    "ranges that meet hers": (
+        ("era IN ('1920s', '1930s') AND price BETWEEN 35 AND 50 AND ranking >= 4 "
+        "AND format <> 'audio'"), 1, 0,
+    ),
+    "one range beside hers": (
+        "era = '1920s' AND price BETWEEN 41 AND 50 AND ranking = 2 AND format = 'hardcover'", 0, 0,
+    ),
+    "what she refuses": ("era = '1920s' AND price = 26 AND ranking = 2 AND format = 'paperback'",
+                         0, 0),
+    "one of her attributes is missing": ("era = '1920s' AND price = 26 AND ranking = 2", 0, 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("matcher", NAMES)
+@pytest.mark.parametrize("known", ITEMS)
+def test_the_papers_shopper_and_items_that_are_expressions(known: str, matcher: str) -> None:
+    """Section 3: subscriptions and events are both expressions; SQ(e) is what is possible."""
+    index = Index.build([Criterion("shopper", parse(SHOPPER))], matcher=matcher)
+    where, some, every = ITEMS[known]
+    missing = {"format"} if "format" not in where else set()
+    possible, certain = (
+        ask(f"{ITEM} AND {where}", missing=missing) for ask in (index.possible, index.certain)
+    )
+    assert (len(possible.ids(0)), len(certain.ids(0))) == (some, every)
+    assert possible.exact[0]
+    assert certain.exact[0]
+
+
 @pytest.mark.parametrize("matcher", ["auto", "betree"])
 def test_the_papers_stabbing_subscriptions(matcher: str) -> None:
     """SQ(e): each predicate of a subscription meets one of the event, on the same attribute."""
@@ -309,6 +349,14 @@ def test_the_papers_stabbing_subscriptions(matcher: str) -> None:
         }  # fmt: skip
         found = index.possible(written(event), missing=set("pqrstu") - event.keys())
         assert (set(found.ids(0)), found.exact.tolist()) == (stabbed, [True])
+
+
+@pytest.mark.parametrize("empty", [Range(65, 18), Range(30, 30), Range(30, 30, lower_closed=True)])
+def test_no_event_is_in_a_range_without_values(empty: Range) -> None:
+    index = Index.build(Criterion(name, parse(text)) for name, text in RULES.items())
+    region = Predicate(Attribute.parse("age"), empty)
+    assert index.possible(region).ids(0) == []
+    assert index.certain(region).ids(0) == [*RULES]
 
 
 def test_more_regions_than_are_asked_at_once() -> None:

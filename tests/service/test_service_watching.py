@@ -282,18 +282,3 @@ def test_a_connection_that_asks_now_and_then_is_kept() -> None:
     one.cycle.response_complete = True
     look()
     assert one.transport.close.called
-
-
-def test_the_container_file_names_what_is_there() -> None:
-    root = Path(__file__).parents[2]
-    text = (root / "Dockerfile").read_text()
-    copied = [
-        one
-        for line in re.findall(r"^COPY \S+ (.*) \S+$", text, re.MULTILINE)
-        for one in line.split()
-    ]
-    assert {"src", "pyproject.toml", "constraints.txt"} <= set(copied)
-    allowed = re.findall(r"^!(.*)$", (root / ".dockerignore").read_text(), re.MULTILINE)
-    assert set(copied) <= set(allowed)
-    assert all((root / one).exists() for one in copied)
-    assert text.index("USER remuda") < text.index("RUN remuda warmup") < text.index("ENTRYPOINT")

@@ -117,6 +117,20 @@ def test_whichever_is_asked_tells_of_all(both: Any) -> None:
     until(told)
 
 
+def test_all_know_the_trees(tmp_path: Path) -> None:
+    tree = tmp_path / "geo.json"
+    tree.write_text('{"Berlin": "Germany", "Germany": "Europe", "Europe": null}')
+    rule = {"expression": "under(place, 'geo', 'Europe')"}
+    with served("--workers", "2", "--tree", f"geo={tree}") as (process, http):
+        until(lambda: len(workers_of(process)) == 2)
+        put = http.put(f"{CRITERIA}/near", json=rule, headers=ONCE)
+        assert put.status_code == 201, put.text
+        number = {SEQUENCE: put.headers[SEQUENCE], **ONCE}
+        for _ in range(6):
+            found = http.post(MATCH, json={"event": {"place": "Berlin"}}, headers=number)
+            assert found.json() == {"ids": ["near"]}
+
+
 def test_all_end_when_they_are_told_to(tmp_path: Path) -> None:
     with served(str(tmp_path / "engine"), "--workers", "2") as (process, http):
         http.put(f"{CRITERIA}/kept", json={"expression": "a = 1"})

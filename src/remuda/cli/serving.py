@@ -80,8 +80,6 @@ def serve(
     from remuda.service.workers import NotStarted
 
     options.check_threads()
-    if trees and workers > 1:
-        raise typer.BadParameter("--tree is for one process: begin with --workers 1, they are kept")
     terms = Terms(
         host=host,
         port=port,
@@ -120,19 +118,20 @@ def _serve(
     def listening(port: int) -> None:
         print(f"{scheme}://{shown}:{port}/ serves {where}", file=sys.stderr, flush=True)
 
+    known = read_trees(trees)
     with ExitStack() as stack:
         if workers == 1 or demo:
             if workers > 1 and root is None:
                 root = stack.enter_context(TemporaryDirectory(prefix="remuda-"))
             with working(f"opening {root}" if root else "starting"):
-                engine = Engine(root, hierarchies=read_trees(trees))
+                engine = Engine(root, hierarchies=known)
             with engine:
                 if demo:
                     _begin_with_campaigns(engine)
                 if workers == 1:
                     serve(engine, terms, listening=listening)
         if workers > 1:
-            supervise(root, terms, workers, listening=listening)
+            supervise(root, terms, workers, trees=known, listening=listening)
 
 
 def _begin_with_campaigns(engine: Engine) -> None:
