@@ -15,7 +15,7 @@ from benchmarks.papers.judging import Judged, judged, rows_of
 from benchmarks.papers.measuring import Row
 from benchmarks.papers.panels import EVERYTHING, REASONS, SCALES, Panel, panels
 from benchmarks.papers.results import Results
-from benchmarks.papers.settings import drawn, generator
+from benchmarks.papers.settings import drawn, fingerprint, generator
 
 FIGURES = {
     "vldb": "14 15 16 17 18 19",
@@ -86,6 +86,16 @@ def test_skips_of_a_cnf_find_all_that_match() -> None:
     for months in (1, 3):
         workload = {"kind": "vldb", "cnf": True, "n_criteria": 200, "n_assignments": 20}
         assert drawn({**workload, "n_months": months}).build("kindex/steps", {}).answer()[2] > 0
+
+
+def test_conjunctions_are_found_as_often_as_they_are_there() -> None:
+    workload = {"kind": "vldb", "n_criteria": 100, "n_assignments": 20, "n_months": 1}
+    setting = drawn({**workload, "copies": 3})
+    alone = len(drawn(workload).build("scan", {}).answer()[1])
+    found = {name: setting.build(name, {}).answer() for name in ("scan", "sift", "kindex/once")}
+    prints = {name: fingerprint(starts, rows) for name, (starts, rows, _) in found.items()}
+    assert len(set(prints.values())) == 1, prints
+    assert len(found["scan"][1]) == 3 * alone > 0
 
 
 def test_skips_are_those_of_the_algorithm() -> None:

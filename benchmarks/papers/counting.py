@@ -15,7 +15,7 @@ from remuda.arrays import Ints, Longs, Ragged
 from remuda.encoding.table import ClauseTable, CnfTable, EventBatch, Predicates
 from remuda.jit import kernel
 from remuda.matchers.kernels.truth import holds, lay_out, no_event, take_away
-from remuda.matchers.opindex import N_OPERATORS, Operands, OpIndex
+from remuda.matchers.opindex import OpIndex
 from remuda.matchers.propagation import Propagation
 
 Lists = dict[int, dict[tuple[int, int], list[int]]]  # of rows, by size and key
@@ -151,10 +151,11 @@ def by_first(table: Any, events: EventBatch, _starts: Longs, _rows: Ints) -> int
 
 
 def entries(table: Any, events: EventBatch, _starts: Longs, _rows: Ints) -> int:
-    """How many entries OpIndex reads: of an event's values, and ranges that may have them."""
+    """What OpIndex does: values looked up in partitions of pivots, and predicates counted there."""
     index = OpIndex.build(table)
-    operands = (index.equal, index.within)
-    return int(_entries(*_batch(events), *operands, table.space_starts, index.dim_of_space))
+    parts = Ragged(index.partition_starts, index.rows)
+    dims = index.dim_of_space
+    return int(_entries(*_batch(events), parts, table.clauses, table.predicates, dims))
 
 
 def _batch(events: EventBatch) -> tuple[Longs, Ints]:
@@ -207,24 +208,27 @@ def _met(
 def _entries(
     event_starts: Longs,
     spaces: Ints,
-    equal: Operands,
-    within: Operands,
-    space_starts: Ints,
+    parts: Ragged,
+    clauses: Ragged,
+    predicates: Predicates,
     dim_of_space: Ints,
 ) -> int:
-    n = 0
+    n_dims = len(parts.starts) - 2
+    n, laid_out = 0, no_event(spaces, n_dims)
     for event in range(len(event_starts) - 1):
         begin, end = event_starts[event], event_starts[event + 1]
+        lay_out(laid_out, begin, end, dim_of_space)
         for i in range(begin, end + 1):
-            pivot = dim_of_space[spaces[i]] if i < end else len(space_starts) - 1
-            for operator in range(N_OPERATORS):
-                at = N_OPERATORS * pivot + operator
-                single = equal.lo[equal.starts[at] : equal.starts[at + 1]]
-                wide = within.lo[within.starts[at] : within.starts[at + 1]]
-                for space in spaces[begin:end]:
-                    first = space_starts[dim_of_space[space]]
-                    n += np.searchsorted(single, space + 1) - np.searchsorted(single, space)
-                    n += np.searchsorted(wide, space + 1) - np.searchsorted(wide, first)
+            pivot = dim_of_space[spaces[i]] if i < end else n_dims
+            first, last = parts.starts[pivot], parts.starts[pivot + 1]
+            n += end - begin if first < last else 0
+            for clause in parts.items[first:last]:
+                for predicate in clauses.items[clauses.starts[clause] : clauses.starts[clause + 1]]:
+                    dim = predicates.dim[predicate]
+                    if laid_out.first[dim] < laid_out.last[dim]:
+                        denied = predicates.on_missing[predicate]
+                        n += holds(predicate, predicates, laid_out) != denied
+        take_away(laid_out, begin, end, dim_of_space)
     return n
 
 

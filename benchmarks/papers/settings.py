@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.duplicates import repeated
 from benchmarks.measure import WrongAnswer
 from benchmarks.papers.counting import COUNTS
 from remuda.arrays import Ints, Longs, Ragged, frozen, starts_of, take_rows
@@ -34,6 +35,7 @@ _WAYS: dict[str, dict[str, Any]] = {  # of building a matcher, where a paper has
     "equality": {"equality": 1},
 }
 _RANGES = (classes.Operator.BETWEEN,)  # beside equalities: a class that no paper has
+_OURS = ("again", "copies")  # what no generator knows of
 _SCORED = 5  # events whose best are compared with the scores of all that match
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -64,6 +66,7 @@ class Clauses:
     events: EventBatch
     ids: Ints
     stages: tuple[tuple[Ints, Ints], ...]
+    copies: int = 1  # of each row, all of the first before all of the second
 
     @property
     def n_criteria(self) -> int:
@@ -88,7 +91,24 @@ class Clauses:
         if isinstance(self.table, CnfTable):
             return self._built(cnf_matcher(name).build(self.table))
         kind: Any = conjunction_matcher(name)
+        if way == "once":
+            return self._once(kind)
         return self._built(kind.build(self.table, **tuning, **_WAYS[way]))
+
+    def _once(self, kind: Any) -> Built:
+        """The matcher over one copy of each row, which writes down all of them."""
+        assert isinstance(self.table, ClauseTable)
+        n = len(self.ids) // self.copies
+        rows = _rows(self.table.clauses, self.ids[:n])
+        matcher = kind.build(ClauseTable(self.table.space_starts, self.table.predicates, rows))
+        steps = np.arange(self.copies, dtype=np.int32) * np.int32(n)
+
+        def answer() -> Answer:
+            hits = matcher.match(self.events)
+            found = (hits.rows[:, None] + steps).ravel()
+            return hits.starts * self.copies, found, hits.candidates
+
+        return Built(answer, matcher.nbytes, len(rows.items))
 
     def _built(self, matcher: Any, named: bool = False) -> Built:
         def answer() -> Answer:
@@ -193,9 +213,10 @@ def drawn(workload: dict[str, Any]) -> Setting:
     if workload.get("cnf"):
         cnf = cnf_table(data.criteria)
         return Clauses(cnf, None, events, np.arange(data.criteria.n_criteria, dtype=np.int32), ())
-    table = dnf_table(data.criteria)
+    copies = workload.get("copies", 1)
+    table = repeated(dnf_table(data.criteria), copies)
     ids = np.arange(table.n_clauses, dtype=np.int32)
-    return Clauses(table, table, events, ids, ((ids[:0], ids),))
+    return Clauses(table, table, events, ids, ((ids[:0], ids),), copies)
 
 
 def fingerprint(starts: Longs, rows: Ints) -> str:
@@ -218,7 +239,7 @@ def _answer(hits: Any) -> Answer:
 
 
 def generator(workload: dict[str, Any]) -> Any:
-    own = {key: value for key, value in workload.items() if key != "again"}
+    own = {key: value for key, value in workload.items() if key not in _OURS}
     loosening = {one.name: own.pop(one.name) for one in fields(Loosening) if one.name in own}
     if "operators" in loosening:
         name = loosening["operators"]

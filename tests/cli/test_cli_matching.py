@@ -267,7 +267,7 @@ def test_an_interrupt_leaves_nothing_half_written(saved: Path, tmp_path: Path) -
         pipe.write('{"age": 5}\n')
         pipe.flush()
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=60)
+        _, told = process.communicate(timeout=240)
     assert process.returncode == 130
     assert told == "remuda: interrupted; nothing is half-written\n"
     assert [one.name for one in tmp_path.iterdir()] == ["events.jsonl"]

@@ -69,6 +69,8 @@ ASKED: dict[str, tuple[str, tuple[Any, ...], dict[str, Any]]] = {
     "top by priority": ("top", ("ads", EVENT, 2), {"by": "priority", "per": "by"}),
     "top of none": ("top", ("ads", {}, 2), {}),
     "nearest": ("nearest", ("ads", {"age": 30}, 3), {}),
+    "undecided": ("undecided", ("ads", {"age": 20}, ["platform"]), {}),
+    "undecided with tags": ("undecided", ("ads", EVENT, ["age", "name"]), {"tags": ["t1"]}),
     "explain": ("explain", ("ads", EVENT, "young"), {}),
     "explain operations": ("explain", ("ads", EVENT, "odd/ü ?"), {}),
     "explain a term": ("explain", ("ads", EVENT, "brief"), {}),
@@ -87,6 +89,25 @@ def test_it_answers_as_the_engine_does(
     expected = getattr(engine, method)(*arguments, **named)
     assert found == expected
     assert str(found) == str(expected)
+
+
+REGIONS: dict[str, Any] = {
+    "text": "age BETWEEN 18 AND 20 AND platform = 'web'",
+    "an expression": rm.parse("age < 18"),
+    "JSON": rm.Criterion("any", rm.parse("age = 3")).to_json(),
+}
+
+
+@pytest.mark.parametrize("where", REGIONS.values(), ids=REGIONS)
+@pytest.mark.parametrize("method", ["possible", "certain"])
+@pytest.mark.parametrize("how", [{}, {"missing": ["name"], "tags": ["t1", "t2"]}], ids=str)
+def test_regions_are_those_of_the_engine(
+    engine: rm.Engine, client: rm.Client, method: str, where: Any, how: Any
+) -> None:
+    found = getattr(client, method)("ads", where, **how)
+    expected = getattr(engine, method)("ads", where, **how)
+    assert found.ids == expected.ids(0)
+    assert not found.exact or expected.exact[0]
 
 
 @pytest.mark.parametrize("form", ["objects", "lines", "Arrow", "batch", "Polars"])
@@ -143,6 +164,7 @@ REFUSED: dict[str, Any] = {
     "exists": lambda asked: asked.load("ads", "[]"),
     "no criteria": lambda asked: asked.load("new", '[{"form": "DNF"}]'),
     "mustang": lambda asked: asked.export("ads", mustang=True),
+    "no region": lambda asked: asked.possible("ads", "age < 3 OR name = 'x'"),
     "weights": lambda asked: asked.top("ads", {}, 1, weights={"a": 1e300}),
 }
 

@@ -21,7 +21,7 @@ import remuda as rm
 from remuda.engine.engine import Engine
 from remuda.index import storage
 
-PATIENCE = 60.0  # seconds after which something hangs
+PATIENCE = 240.0  # seconds after which something hangs
 THREADS = 3
 Model = dict[str, set[int | None]]  # by id: what its criterion may ask for; None: it may be gone
 

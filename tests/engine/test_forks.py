@@ -118,7 +118,7 @@ threading.Thread(target=hold, daemon=True).start()
 held.wait()
 pid = os.fork()
 if pid == 0:
-    signal.alarm(60)
+    signal.alarm(240)
     more = Criterion("more", rm.attr("a") == 0)
     index.add(more)
     engine.add("ads", more)

@@ -18,7 +18,7 @@ from remuda.errors import StorageError
 from remuda.index import storage
 from remuda.index.locking import Lock
 
-PATIENCE = 60.0  # seconds after which something hangs
+PATIENCE = 240.0  # seconds after which something hangs
 
 # a Ctrl-C that falls into a finalizer is told and goes by, and leaves a file to the collector
 pytestmark = [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -34,6 +33,8 @@ def only_file(directory: Path) -> Path:
     (path,) = directory.glob("*.log")
     return path
 
+
+PATIENCE = 240.0  # seconds after which something hangs
 
 BODIES = (b'{"a":1}', b"", b"x" * 5_000, '{"é":"日本"}'.encode())
 
@@ -150,18 +151,21 @@ def test_another_preface_is_refused(tmp_path: Path, preface: bytes, reason: str)
 
 
 def test_threads_share_the_syncing(tmp_path: Path, monkeypatch) -> None:
-    syncs = []
+    syncs, appended = [], threading.Semaphore(0)
 
     def slow(file: int) -> None:
         syncs.append(file)
-        time.sleep(0.002)
+        if len(syncs) == 1:  # which lasts until each thread has something to be synced
+            assert all(appended.acquire(timeout=PATIENCE) for _ in range(8))
 
     log = Log(tmp_path, 0)
     monkeypatch.setattr(module, "_flush", slow)
 
     def work(number: int) -> None:
         for i in range(50):
-            log.wait(log.append(b"%d %d" % (number, i)))
+            position = log.append(b"%d %d" % (number, i))
+            appended.release()
+            log.wait(position)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
     for one in threads:
@@ -199,7 +203,7 @@ def test_who_waits_is_told_of_a_failed_sync(tmp_path: Path, monkeypatch) -> None
 
     def broken(file: int) -> None:
         failing.set()
-        go_on.wait(10)
+        go_on.wait(PATIENCE)
         raise OSError(28, "No space left on device")
 
     log = Log(tmp_path, 0)
@@ -214,10 +218,10 @@ def test_who_waits_is_told_of_a_failed_sync(tmp_path: Path, monkeypatch) -> None
     threads = [threading.Thread(target=work) for _ in range(3)]
     for one in threads:
         one.start()
-    failing.wait(10)
+    assert failing.wait(PATIENCE)
     go_on.set()
     for one in threads:
-        one.join(10)
+        one.join(PATIENCE)
     assert [one.reason.count("No space left") for one in told] == [1, 1, 1]
     log.close()
 

@@ -182,6 +182,11 @@ def test_healthy_criteria_notice_nothing(tmp_path: Path) -> None:
             engine.delete("x", *gone)
             for name in gone:
                 del hostile[name]
+        if i % 1000 == 999:  # how far a soak came that was ended
+            print(
+                f"seed {SEED}: {i + 1:,} tries, {n_refused:,} refused, all as it should be",
+                flush=True,
+            )
     engine.close()
     print(f"{n_refused} of {i + 1} were refused")
     assert n_refused > 0

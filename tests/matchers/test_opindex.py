@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from matchers.tables import random_case
 from matchers.test_propagation import batch_of, table_of
 from remuda.encoding.table import intervals
 from remuda.matchers.contract import Literal
-from remuda.matchers.opindex import AGAINST, ALL, N_OPERATORS, OpIndex
+from remuda.matchers.opindex import AGAINST, ALL, N_MANNERS, OpIndex
 from remuda.matchers.scan import Scan
 
 # three dimensions of four values: spaces 1 to 4, 6 to 9, 11 to 14
@@ -42,16 +43,49 @@ def test_predicates_lie_under_their_operators() -> None:
     clauses = [[A_IS_1, C_IN], [A_UP_TO_3, B_NOT_6], [A_UP_TO_3, B_PRESENT_NOT_6, C_IN]]
     clauses += [[A_IS_1, B_MISSING_OR_6]]
     matcher = OpIndex.build(table_of([4, 4, 4], clauses))
-    assert _entries(matcher.equal) == {0: 4, AGAINST: 1}
-    # two of C's three values are one span; what "missing or 6" refuses is one, and all must be
-    assert _entries(matcher.within) == {0: 4, ALL: 1, AGAINST | ALL: 1}
-    assert len(matcher.equal.hi) == 0
+    of = matcher.operators
+    assert _entries(of.equal) == {0: 4, AGAINST: 1}
+    # two of C's three values are one span, to the end of C; of B, all that is wide is from 7 on:
+    # what "missing or 6" refuses is one, and all must be
+    assert _entries(of.at_least) == {0: 4, ALL: 1, AGAINST | ALL: 1}
+    assert _entries(of.at_most) == _entries(of.between) == {}
+    assert len(of.equal.last) == 0
     assert matcher.sizes.tolist() == [_asked(clauses[row]) for row in matcher.rows]
+
+
+OPERATORS = {
+    # spans of one dimension of nine values, spaces 1 to 9: the operator that each lies under
+    "from the first and to the last": {
+        (1, 4): "at_most", (1, 7): "at_most", (3, 10): "at_least", (5, 10): "at_least",
+        (4, 5): "equal", (4, 7): "between",
+    },
+    "numbers between texts": {  # where most begin and end is what one-sided means
+        (3, 4): "equal", (3, 5): "at_most", (3, 6): "at_most", (4, 8): "at_least",
+        (6, 8): "at_least", (7, 10): "between", (1, 3): "between",
+    },
+    "all of them": {(1, 10): "at_least"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("spans", OPERATORS.values(), ids=OPERATORS)
+def test_an_operator_is_where_a_span_begins_and_ends(spans: dict[tuple[int, int], str]) -> None:
+    clauses = [[Literal(0, False, False, (span,))] for span in spans]
+    table = table_of([9], clauses)
+    matcher = OpIndex.build(table)
+    for name in ("equal", "at_least", "at_most", "between"):
+        under = getattr(matcher.operators, name).clauses
+        assert {[*spans][matcher.rows[i]] for i in under} == {
+            span for span, operator in spans.items() if operator == name
+        }
+    for event in ([1], [2], [3], [4], [5], [6], [7], [8], [9], [2, 7], [1, 5, 9]):
+        found = matcher.match(batch_of(event)).rows.tolist()
+        held = [any(lo <= one < hi for one in event) for lo, hi in spans]
+        assert sorted(found) == [i for i, holds in enumerate(held) if holds]
 
 
 def _entries(operands) -> dict[int, int]:
     """How many entries there are under each operator."""
-    counts = np.diff(operands.starts).reshape(-1, N_OPERATORS).sum(axis=0)
+    counts = np.diff(operands.starts).reshape(-1, N_MANNERS).sum(axis=0)
     return {operator: int(n) for operator, n in enumerate(counts) if n}
 
 
@@ -93,7 +127,7 @@ def test_no_predicate_is_listed_more_often_than_it_has_spans() -> None:
     starts = np.arange(n + 1, dtype=np.int64)
     table = intervals(n_values, starts, np.zeros(n, np.int32), lo, hi)
     matcher = OpIndex.build(table)
-    assert len(matcher.equal.lo) + len(matcher.within.lo) == n
+    assert sum(len(one.keys) for one in matcher.operators[:4]) == n
     events = batch_of(*([int(space)] for space in rng.integers(1, n_values + 1, 50)))
     found, expected = matcher.match(events), Scan.build(table).match(events)
     assert found.starts.tolist() == expected.starts.tolist()

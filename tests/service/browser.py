@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-PATIENCE = 60.0  # seconds
+PATIENCE = 240.0  # seconds
 
 
 def installed() -> str:

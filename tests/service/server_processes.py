@@ -2,53 +2,75 @@
 
 from __future__ import annotations
 
-import socket
+import re
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
 
-PATIENCE = 120.0  # seconds: kernels may have to be compiled
+PATIENCE = 300.0  # seconds: kernels may have to be compiled, on a machine that is busy
 COMMAND = [sys.executable, "-c", "from remuda.cli import main; main()", "serve"]
 
 
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+class Started(subprocess.Popen[str]):
+    """A server that was started at a port that was free."""
+
+    def __init__(self, *arguments: str) -> None:
+        # a file, not a pipe: nobody reads while it writes
+        with tempfile.NamedTemporaryFile(delete=False) as file:
+            self._told = Path(file.name)
+            super().__init__([*COMMAND, "--port", "0", *arguments], stderr=file, text=True)
+
+    def told(self) -> str:
+        """What it has said so far."""
+        return self._told.read_text()
+
+    def url(self) -> str | None:
+        """Where it listens, once it does."""
+        found = re.search(r"^(https?://\S+)/ serves ", self.told(), re.MULTILINE)
+        return found and found[1]
+
+    def end(self) -> None:
+        if self.poll() is None:
+            self.kill()
+        self.wait()
+        self._told.unlink()
+
+
+def until(true: Callable[[], object]) -> None:
+    """Wait for something to be so; a failure if it takes longer than anything should."""
+    end = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < end, "it has taken too long"
+        time.sleep(0.02)
 
 
 @contextmanager
-def served(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
-    """A server that is ready, and a client of it; ended if it has not ended itself."""
-    port = free_port()
-    process = subprocess.Popen(
-        [*COMMAND, *arguments, "--port", str(port)], stderr=subprocess.PIPE, text=True
-    )
+def served(*arguments: str) -> Iterator[tuple[Started, httpx.Client]]:
+    """A server that is ready or has ended, and a client of it; ended if it has not ended itself."""
+    process = Started(*arguments)
     try:
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE) as client:
-            until = time.monotonic() + PATIENCE
-            while time.monotonic() < until and process.poll() is None:
-                try:
-                    if client.get("/readyz").status_code == 200:
-                        break
-                except httpx.TransportError:
-                    pass
-                time.sleep(0.05)
+        until(lambda: process.url() or process.poll() is not None)
+        with httpx.Client(base_url=process.url() or "", timeout=PATIENCE) as client:
+            until(lambda: process.poll() is not None or _ready(client))
             yield process, client
     finally:
-        if process.poll() is None:
-            process.kill()
-        process.wait()
-        assert process.stderr is not None
-        process.stderr.close()
+        process.end()
 
 
-def workers_of(process: subprocess.Popen[str]) -> dict[int, int]:
+def _ready(client: httpx.Client) -> bool:
+    try:
+        return client.get("/readyz").status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def workers_of(process: Started) -> dict[int, int]:
     """The processes of a server's workers by their number; the first writes."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
     found = {}

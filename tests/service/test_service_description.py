@@ -65,6 +65,7 @@ BODIES: dict[str, Any] = {
     "explain": {"event": {"age": 20}, "id": "young"},
     "nearest": {"event": {"age": 20}, "n": 2},
     "possible": {"where": "age < 20", "missing": ["platform"]},
+    "undecided": {"event": {"age": 20}, "unknown": ["platform"]},
     "match_many": [{"age": 20}, {}],
     "ratify": {"full": False},
     "similarity": {"criterion": {"expression": "age > 3"}, "n": 1},

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 import uvicorn
 
@@ -97,6 +98,35 @@ def test_an_event_is_tried_and_explained(engine: rm.Engine, tab: Any) -> None:
         tab.run("document.getElementById('match').click()")
         tab.until("document.getElementById('outcome').textContent.startsWith('1 criterion holds')")
         assert tab.run("document.title") == "remuda"
+
+
+@pytest.mark.outside
+def test_an_example_is_made_and_matched(engine: rm.Engine, tab: Any) -> None:
+    with Listening(Service(engine)) as url:
+        tab.open(url)
+        tab.until("document.querySelectorAll('#indexes tbody tr').length === 1")
+        tab.run("document.getElementById('event').value = ''")
+        tab.run("document.getElementById('example').click()")
+        outcome = tab.until("document.getElementById('outcome').textContent")
+        event = json.loads(tab.run("document.getElementById('event').value"))
+        expected = len(engine.scan("ads", event))
+        assert expected
+        assert outcome.startswith(f"{expected} criteri")
+
+
+@pytest.mark.outside
+def test_the_api_is_told_and_searched(engine: rm.Engine, tab: Any) -> None:
+    shown = "[...document.querySelectorAll('#operations details')].filter((one) => !one.hidden)"
+    with Listening(Service(engine)) as url:
+        tab.open(f"{url}api#match")
+        tab.until("document.querySelectorAll('#operations details').length")
+        paths = httpx.get(f"{url}openapi.json").json()["paths"]
+        assert tab.run(f"{shown}.length") == sum(map(len, paths.values()))
+        assert tab.run("document.getElementById('match').open")
+        assert "event: anything" in tab.run("document.getElementById('match').innerText")
+        tab.run("document.getElementById('filter').value = 'nearest'")
+        tab.run("document.getElementById('filter').dispatchEvent(new Event('input'))")
+        assert tab.run(f"{shown}.map((one) => one.id)") == ["nearest"]
 
 
 @pytest.mark.outside

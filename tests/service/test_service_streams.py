@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from server_processes import PATIENCE
 
 import remuda as rm
 from remuda.service import batches
@@ -113,7 +114,7 @@ def test_the_first_answer_does_not_wait_for_the_last_event(
     engine: rm.Engine, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(batches, "_TOGETHER", 1)
-    app = application(Service(engine, Limits(seconds=30)))
+    app = application(Service(engine, Limits(seconds=PATIENCE)))
     sent: asyncio.Queue[Any] = asyncio.Queue()
     told: asyncio.Queue[Any] = asyncio.Queue()
 
@@ -128,9 +129,9 @@ def test_the_first_answer_does_not_wait_for_the_last_event(
             await sent.put({"type": "http.request", "body": line, "more_body": True})
             answer = {"body": b""}
             while not answer.get("body"):
-                answer = await asyncio.wait_for(told.get(), 30)
+                answer = await asyncio.wait_for(told.get(), PATIENCE)
             assert json.loads(answer["body"])["ids"] == engine.scan("ads", {"age": age})
         await sent.put({"type": "http.request", "body": b"", "more_body": False})
-        await asyncio.wait_for(running, 30)
+        await asyncio.wait_for(running, PATIENCE)
 
     asyncio.run(talk())

@@ -7,21 +7,22 @@ import logging
 import re
 import socket
 import threading
-import time
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from server_processes import PATIENCE, served
+from server_processes import PATIENCE, served, until
 
 import remuda as rm
 from asking import Asker
 from remuda.service import logs
 from remuda.service.app import application
 from remuda.service.calls import NDJSON, Service
+from remuda.service.connections import bounded
 from remuda.service.limits import Limits
 from remuda.service.metrics import Counts
 from remuda.service.tokens import Tokens
@@ -163,11 +164,8 @@ def test_a_request_is_a_span_of_its_senders_trace(engine: rm.Engine) -> None:
 
 
 def ended(http: Any, job: str) -> Any:
-    until = time.monotonic() + PATIENCE
-    while (found := http.get(f"/v1/jobs/{job}").json())["ended"] is None:
-        assert time.monotonic() < until
-        time.sleep(0.01)
-    return found
+    until(lambda: http.get(f"/v1/jobs/{job}").json()["ended"] is not None)
+    return http.get(f"/v1/jobs/{job}").json()
 
 
 def test_long_work_tells_how_far_it_is(engine: rm.Engine, asking: Any, monkeypatch: Any) -> None:
@@ -257,22 +255,30 @@ def test_a_connection_that_asks_nothing_is_closed() -> None:
             with socket.create_connection(("127.0.0.1", http.base_url.port), PATIENCE) as one:
                 one.sendall(said)
                 assert one.recv(100) == b"", name
-        for _ in range(3):  # one that asks now and then is kept
-            assert http.get("/healthz").status_code == 200
-            time.sleep(0.4)
-        assert http.head("/healthz").status_code == 200
 
 
-def test_the_container_file_names_what_is_there() -> None:
-    root = Path(__file__).parents[2]
-    text = (root / "Dockerfile").read_text()
-    copied = [
-        one
-        for line in re.findall(r"^COPY \S+ (.*) \S+$", text, re.MULTILINE)
-        for one in line.split()
-    ]
-    assert {"src", "pyproject.toml", "constraints.txt"} <= set(copied)
-    allowed = re.findall(r"^!(.*)$", (root / ".dockerignore").read_text(), re.MULTILINE)
-    assert set(copied) <= set(allowed)
-    assert all((root / one).exists() for one in copied)
-    assert text.index("USER remuda") < text.index("RUN remuda warmup") < text.index("ENTRYPOINT")
+class Connection:
+    """As much of uvicorn's as is looked at."""
+
+    def __init__(self) -> None:
+        self.loop, self.transport, self.cycle = Mock(), Mock(), None
+
+    def connection_made(self, _: Any) -> None:
+        pass
+
+
+def test_a_connection_that_asks_now_and_then_is_kept() -> None:
+    one = bounded(Connection, 0.5)()
+    one.connection_made(None)
+    for _ in range(3):
+        ((_, look), _) = one.loop.call_later.call_args
+        one.cycle = Mock(response_complete=True)  # another request was answered
+        look()
+        assert not one.transport.close.called
+    one.cycle = Mock(response_complete=False)  # one takes its time
+    for _ in range(3):
+        look()
+        assert not one.transport.close.called
+    one.cycle.response_complete = True
+    look()
+    assert one.transport.close.called

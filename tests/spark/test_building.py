@@ -112,6 +112,30 @@ def test_another_number_of_shards_or_another_matcher_writes_all_anew(spark, tmp_
     check(home, criteria)
 
 
+@pytest.mark.parametrize(
+    "matcher", ["betree(max_cap=3, min_size=1, live)", "pst-bloom(bits=8, live)", "pst-hash(live)"]
+)
+def test_a_live_tree_is_segments_on_spark_and_one_tree_at_home(spark, tmp_path, matcher):
+    home = tmp_path / "index"
+    criteria = [criterion(i) for i in range(20)]
+    build_index(table(spark, criteria), home, shards=2, matcher=matcher)
+    changed = [*criteria[1:], criterion(0, "b = 1"), criterion(20)]
+    build_index(table(spark, changed), home)  # it stays what it was built with
+    events = spark.createDataFrame([(i, one["a"], one["b"]) for i, one in enumerate(EVENTS)],
+                                   "i int, a int, b int")  # fmt: skip
+    here = [criterion(0, "b = 1"), *criteria[1:], criterion(20)]
+    found = {row["i"]: set(row["matches"]) for row in match(events, home).collect()}
+    assert found == {i: set(ids) for i, ids in enumerate(answers(here))}
+    index = load(home)
+    assert (index.matcher, index.live, index.stats()["segments"]) == (matcher, True, 1)
+    check(home, here)
+    index.add(criterion(21))
+    assert [index.match(event) for event in EVENTS] == answers([*here, criterion(21)])
+    index.save(home)  # what changed at home is there for the next job
+    found = {row["i"]: set(row["matches"]) for row in match(events, home).collect()}
+    assert found == {i: set(ids) for i, ids in enumerate(answers([*here, criterion(21)]))}
+
+
 def test_another_tree_writes_all_anew(spark, tmp_path):
     criteria = [Criterion("a", parse("under(x, 't', 'r')")), Criterion("b", parse("x = 'k'"))]
     trees = [{"t": Hierarchy.of({"k": "r"})}, {"t": Hierarchy.of({"j": "r"})}]

@@ -29,12 +29,23 @@ NOT_DRAWN = {
     "add", "subtract", "multiply", "divide", "div",  # drawn as operators
     "element_at", "tinyint", "smallint", "decimal", "boolean",  # which may fail, or casts
     "add_interval", "second_with_fraction",  # drawn as INTERVAL and EXTRACT
-    "now", "current_timestamp", "curdate", "current_date",  # Spark's moment is another
+    "now", "current_timestamp", "localtimestamp",  # whose moment is Spark's own
+    "curdate", "current_date",
     "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "elapsed",  # drawn as operators
     "map_keys", "map_values", "map_contains_key",  # of maps, which are no columns here
 }  # fmt: skip
 # One by one, with terms drawn for {w} (whole), {t} (text), {d} (date), {m} (moment)
 EXTRAS = (
+    "soundex({t}) = 'A100' OR luhn_check(t)", "conv(abs(i), 10, 2) = bin(abs(i))",
+    "elt(1, {t}, 'x') = 'a'", "find_in_set({t}, 'x,a,ab') > 1", "format_number({w}, 1) = '2.0'",
+    "url_encode({t}) = try_url_decode({t})", "bit_get(i, 1) = getbit(i, 0)", "nanvl(d, 1) > 1",
+    "factorial(i) > 1",
+    "width_bucket(d, 0, 10, 5) > 2", "decode(t, 'a', 1, 'ab', 2, 3) > 1",
+    "get_json_object(concat('{{\"k\": \"', t, '\"}}'), '$.k') = t",
+    "json_array_length(concat('[', string(i), ']')) = 1", "size(array_remove(ns, 7)) < size(ns)",
+    "array_contains(array_append(tags, t), 'z')", "get(array_prepend(ns, {w}), 0) = 1",
+    "size(array_compact(tags)) > 1", "size(array_repeat(t, 2)) = 2",
+    "array_contains(sequence(1, 5, 2), i)", "size(flatten(array(ns, ns))) = 4",
     "pmod({w}, 4) = 1", "({w} & 3) > ({w} | 1)", "({w} ^ 1) < 3 OR (~{w}) > 0", "bit_count(i) = 2",
     "ascii({t}) > 96", "octet_length({t}) = bit_length(t) / 8", "levenshtein({t}, {t}) < 2",
     "regexp_count({t}, '[ab]') > 1", "regexp_instr({t}, 'b') = regexp_instr({t}, 'a')",

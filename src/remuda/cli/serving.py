@@ -28,7 +28,9 @@ def serve(
         typer.Argument(help="The directory of an engine, made if absent; without it, in memory."),
     ] = None,
     host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="The port.", min=1, max=65535)] = 8000,
+    port: Annotated[
+        int, typer.Option(help="The port; 0 takes a free one.", min=0, max=65535)
+    ] = 8000,
     workers: Annotated[
         int, typer.Option(help="Processes: one writes, the others follow it.", min=1, max=256)
     ] = 1,
@@ -78,8 +80,6 @@ def serve(
     from remuda.service.workers import NotStarted
 
     options.check_threads()
-    if trees and workers > 1:
-        raise typer.BadParameter("--tree is for one process: begin with --workers 1, they are kept")
     terms = Terms(
         host=host,
         port=port,
@@ -114,24 +114,24 @@ def _serve(
     scheme = "https" if terms.certificate else "http"
     shown = f"[{terms.host}]" if ":" in terms.host else terms.host
     where = root or "memory: nothing is kept when it ends"
-    line = f"{scheme}://{shown}:{terms.port}/ serves {where}"
 
-    def listening() -> None:
-        print(line, file=sys.stderr, flush=True)
+    def listening(port: int) -> None:
+        print(f"{scheme}://{shown}:{port}/ serves {where}", file=sys.stderr, flush=True)
 
+    known = read_trees(trees)
     with ExitStack() as stack:
         if workers == 1 or demo:
             if workers > 1 and root is None:
                 root = stack.enter_context(TemporaryDirectory(prefix="remuda-"))
             with working(f"opening {root}" if root else "starting"):
-                engine = Engine(root, hierarchies=read_trees(trees))
+                engine = Engine(root, hierarchies=known)
             with engine:
                 if demo:
                     _begin_with_campaigns(engine)
                 if workers == 1:
                     serve(engine, terms, listening=listening)
         if workers > 1:
-            supervise(root, terms, workers, listening=listening)
+            supervise(root, terms, workers, trees=known, listening=listening)
 
 
 def _begin_with_campaigns(engine: Engine) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from dataclasses import fields as dataclass_fields
 from datetime import datetime
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -17,10 +17,13 @@ from remuda.encoding.frames import table_of
 from remuda.engine.changes import several
 from remuda.engine.snapshots import Snapshot
 from remuda.errors import ServiceError
+from remuda.index.index import Where
 from remuda.index.matches import Match
 from remuda.index.nearest import Near
 from remuda.index.question import By, Now, Tags
+from remuda.index.region_answers import Undecided
 from remuda.language.criterion import Criterion
+from remuda.language.writing import to_text
 from remuda.model.explanations import Explanation
 from remuda.model.weights import Weights
 from remuda.proof.ratifying import Disagreement, Ratification
@@ -113,6 +116,79 @@ def nearest(
         return [Near(one["id"], tuple(map(_explanation, one["failures"]))) for one in near]
 
     return Asked("POST", _path(name, "nearest"), read, _event(event, tags, now, n=n))
+
+
+class Within(NamedTuple):
+    """The criteria that hold within a region, and whether these are exactly all."""
+
+    ids: list[str]
+    exact: bool
+
+
+def possible(
+    name: str,
+    where: Where,
+    *,
+    missing: Iterable[str] = (),
+    present: Iterable[str] = (),
+    tags: Tags = None,
+    now: Now = None,
+) -> Asked[Within]:
+    """The criteria that some event within a region satisfies, as `Index.possible` has them."""
+    return _within("possible", name, where, missing, present, tags, now)
+
+
+def certain(
+    name: str,
+    where: Where,
+    *,
+    missing: Iterable[str] = (),
+    present: Iterable[str] = (),
+    tags: Tags = None,
+    now: Now = None,
+) -> Asked[Within]:
+    """The criteria that every event within a region satisfies, as `Index.certain` has them."""
+    return _within("certain", name, where, missing, present, tags, now)
+
+
+def _within(
+    which: str,
+    name: str,
+    where: Where,
+    missing: Iterable[str],
+    present: Iterable[str],
+    tags: Tags,
+    now: Now,
+) -> Asked[Within]:
+    about = {"where": _text(where), "missing": list(missing), "present": list(present)}
+    about |= {"tags": None if tags is None else list(tags), "now": _moment(now)}
+
+    def read(answer: bytes) -> Within:
+        found = _decoded(answer)
+        return Within(found[which], found["exact"])
+
+    return Asked("POST", _path(name, "possible"), read, _ENCODER.encode(about))
+
+
+def _text(where: Where) -> str:
+    if isinstance(where, str):
+        return where
+    if isinstance(where, Mapping):
+        where = Criterion.from_json({"id": "region", **where}).expression
+    return to_text(where)
+
+
+def undecided(
+    name: str, event: Any, unknown: Iterable[str], *, tags: Tags = None, now: Now = None
+) -> Asked[list[Undecided]]:
+    """The criteria that depend on attributes of the event that are not known, and on which."""
+    body = _event(event, tags, now, unknown=list(unknown))
+
+    def read(answer: bytes) -> list[Undecided]:
+        found = _decoded(answer)["undecided"]
+        return [Undecided(one["id"], tuple(one["attributes"]), one["exact"]) for one in found]
+
+    return Asked("POST", _path(name, "undecided"), read, body)
 
 
 def explain(name: str, event: Any, id: str, *, now: Now = None) -> Asked[Explanation]:

@@ -11,16 +11,16 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from remuda.encoding.forms import MAX_CLAUSES, Form, form_of
-from remuda.encoding.spaces import OTHER, Cut, Span, ValueSpaces
+from remuda.encoding.spaces import OTHER, Cut, Span, ValueSpaces, range_cuts
 from remuda.encoding.vocabulary import View, view_of
 from remuda.encoding.witnesses import is_scalar, value_between
 from remuda.errors import InvalidRegion
 from remuda.logic.normal import Clause, expand, flat, nnf
 from remuda.model.attributes import Attribute, Digits, Element, Known, Lack
-from remuda.model.conditions import Condition, Exists, In, Missing, Related
+from remuda.model.conditions import Condition, Exists, In, Missing, Range, Related
 from remuda.model.expressions import And, Expression, Not, Or, Polarity, Predicate, fold
 from remuda.model.terms import facts_of
 from remuda.model.values import Kind, ordered
@@ -117,6 +117,39 @@ class Values:
 
 
 _OTHER = OTHER, OTHER + 1
+_INSIDE = frozenset({OTHER + 1})
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """The same for one range, the commonest condition: no partition need be made for it."""
+
+    interval: Interval
+    cells: frozenset[int]  # none where there is no value between the bounds
+    condition: Expression
+    finite: ClassVar[None] = None
+    exact: ClassVar[bool] = True
+    may_be_missing: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, predicate: Predicate, range_: Range) -> Between:
+        interval = Interval(range_.kind, *range_cuts(range_))
+        return cls(interval, _INSIDE if _has_value(*interval) else frozenset(), predicate)
+
+    def some(self) -> Any:
+        return value_between(*self.interval)
+
+    def spans_in(self, spaces: ValueSpaces) -> list[Span]:
+        return _met(spaces, *self.interval) if self.interval.kind in spaces.first else [_OTHER]
+
+
+def _values(parts: Sequence[Expression], path: Attribute, now: int) -> Values | Between:
+    """What the attribute may be where all the parts hold, which are about it alone."""
+    if len(parts) == 1 and isinstance(parts[0], Predicate):
+        condition, included = parts[0].condition, parts[0].polarity is Polarity.INCLUDED
+        if included and isinstance(condition, Range):
+            return Between.of(parts[0], condition)
+    return Values.of(And(*parts), path, now)
 
 
 def inhabited(spaces: ValueSpaces) -> list[Span]:
@@ -168,7 +201,7 @@ class Region:
     which may be anything, and paths that go on from these.
     """
 
-    values: Mapping[Attribute, Values]
+    values: Mapping[Attribute, Values | Between]
     now: int
     event: Any = None
     unknown: tuple[Attribute, ...] | None = None
@@ -189,7 +222,7 @@ class Region:
         for condition, paths in ((Missing(), missing), (Exists(), present)):
             for path in paths:
                 by_path.setdefault(path.path, []).append(Predicate(path.path, condition))
-        return cls({path: Values.of(And(*own), path, now) for path, own in by_path.items()}, now)
+        return cls({path: _values(own, path, now) for path, own in by_path.items()}, now)
 
     @classmethod
     def around(cls, event: Any, unknown: Iterable[Attribute], now: int) -> Region:
@@ -274,6 +307,8 @@ def is_plain_path(attribute: Attribute) -> bool:
 
 def _path(part: Expression) -> Attribute:
     """The one attribute that a part of a region is about."""
+    if isinstance(part, Predicate) and isinstance(part.term, Attribute):
+        return part.term.path
     terms = {predicate.term for predicate in _leaves(part)}
     paths = {one.path if isinstance(one, Attribute) else one for one in terms}
     if not paths:

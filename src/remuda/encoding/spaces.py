@@ -88,7 +88,7 @@ class ValueSpaces:
             case In():
                 return _joined((space, space + 1) for space in map(self.point, condition.keys))
             case Range():
-                return self._between(condition.kind, *_range_cuts(condition))
+                return self._between(condition.kind, *range_cuts(condition))
             case QuotedRange():
                 return _joined(span for one in condition.ranges for span in self.spans(one))
             case Prefix(text):
@@ -302,7 +302,7 @@ def _collect(
                 cuts.setdefault(kind, set()).update(((value, _BEFORE), (value, _AFTER)))
     elif isinstance(condition, Range):
         made = cuts.setdefault(condition.kind, set())
-        made.update(cut for cut in _range_cuts(condition) if cut is not None)
+        made.update(cut for cut in range_cuts(condition) if cut is not None)
     elif isinstance(condition, QuotedRange):
         for one in condition.ranges:
             _collect(one, points, cuts)
@@ -311,7 +311,7 @@ def _collect(
         made.update(cut for cut in _prefix_cuts(condition.text) if cut is not None)
 
 
-def _range_cuts(condition: Range) -> tuple[Cut | None, Cut | None]:
+def range_cuts(condition: Range) -> tuple[Cut | None, Cut | None]:
     lower, upper = condition.bounds
     return (
         None if lower is None else (lower, _BEFORE if condition.lower_closed else _AFTER),

@@ -50,7 +50,7 @@ class Writing:
         self.facts: dict[str, Any] = {}
         self.manifest_checksum: int | None = None  # when it is written
 
-    def write(self, name: str, blocks: Iterable[bytes]) -> None:
+    def write(self, name: str, blocks: Iterable[bytes | memoryview]) -> None:
         """One file, with its size and checksum noted."""
         size = checksum = 0
         try:

@@ -21,7 +21,6 @@ from remuda.index.roster import (
     StoredCriteria,
     StoredIds,
     Tags,
-    packed_documents,
     slots_of,
 )
 from remuda.index.segment import Lazy, Segment
@@ -76,7 +75,11 @@ def _roster(
     ranks[pc.array_sort_indices(names).to_numpy()] = np.arange(len(ids), dtype=np.int32)
     return Roster(
         ids,
-        _gathered([one.criteria for one in rosters], places, partial(_packed, hierarchies)),
+        _gathered(
+            [one.criteria for one in rosters],
+            places,
+            partial(StoredCriteria.packing, hierarchies=hierarchies),
+        ),
         frozen(orders),
         frozen(ranks),
         frozen(slots_of(_checksums(names))),
@@ -84,11 +87,6 @@ def _roster(
         _terms(rosters, places),
         _priorities(rosters, places),
     )
-
-
-def _packed(hierarchies: Hierarchies | None, documents: Array) -> StoredCriteria:
-    data = memoryview(packed_documents(documents))
-    return StoredCriteria(data, len(documents), hierarchies=hierarchies)
 
 
 def _gathered(

@@ -90,8 +90,9 @@ def _certain(part: Part, regions: Sequence[Region], question: Question) -> _Foun
     attributes = part.segment.words.vocabulary.attributes
     some = [region.some(attributes) for region in regions if not region.empty]
     matched = iter(_rows(part.match(part.segment.encoder.encode(some, question.now), question)))
-    everything = part.admitted(_all_of(part), question).rows
-    rows = [everything if region.empty else next(matched) for region in regions]
+    void = any(region.empty for region in regions)
+    everything = part.admitted(_all_of(part), question).rows if void else None
+    rows = [next(matched) if everything is None or not one.empty else everything for one in regions]
     starts: Longs = np.concatenate([[0], np.cumsum([len(one) for one in rows])])
     hits = Hits(starts, np.concatenate([np.empty(0, np.int32), *rows]).astype(np.int32), 0)
     asked = np.flatnonzero(np.diff(starts))  # the others need not be laid out

@@ -19,7 +19,7 @@ from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of
 from remuda.encoding.encoder import Encoder
 from remuda.encoding.plan import Plan
 from remuda.encoding.programs import Programs
-from remuda.encoding.regions import Region, Values, inhabited, is_plain_path, is_within
+from remuda.encoding.regions import Between, Region, Values, inhabited, is_plain_path, is_within
 from remuda.encoding.spaces import LackSpaces, Span, ValueSpaces
 from remuda.encoding.table import ClauseTable, EventBatch, Predicates
 from remuda.encoding.vocabulary import Vocabulary
@@ -159,7 +159,7 @@ class Widened:
         return np.sort(np.concatenate([self._starts[:-1][~known] + ANY, listed]))
 
     def _spaces(
-        self, path: Attribute, values: Values, now: int, encoder: Encoder, loose: Bools
+        self, path: Attribute, values: Values | Between, now: int, encoder: Encoder, loose: Bools
     ) -> Iterator[tuple[int, bool, list[Span]]]:
         """Of dimensions of the attribute: whether it may be missing, and the possible spaces."""
         by_dim = {} if values.finite is None else self._finite(path, values, now, encoder)
@@ -177,7 +177,7 @@ class Widened:
                 yield dim, values.may_be_missing, spans
 
     def _finite(
-        self, path: Attribute, values: Values, now: int, encoder: Encoder
+        self, path: Attribute, values: Values | Between, now: int, encoder: Encoder
     ) -> dict[int, set[int]]:
         """The spaces of values that were written down, each looked at in all ways."""
         found: dict[int, set[int]] = {}
@@ -209,7 +209,7 @@ def _expanded(los: list[int], his: list[int]) -> NDArray[np.int64]:
     return np.arange(starts[-1]) + np.repeat(first - starts[:-1], counts)
 
 
-def _of_values(values: Values, vocabulary: Vocabulary, dim: int) -> list[Span] | None:
+def _of_values(values: Values | Between, vocabulary: Vocabulary, dim: int) -> list[Span] | None:
     """The present spaces that hold some of the values; None where that cannot be said."""
     spaces, dimension = vocabulary.spaces[dim], vocabulary.dimensions[dim]
     if not isinstance(dimension.term, Attribute):
@@ -227,8 +227,12 @@ class _Bound:
         self.vocabulary = vocabulary
         self.steps = {one.steps for one in vocabulary.attributes}
         self.beginnings = {steps[:n] for steps in self.steps for n in range(len(steps))}
+        self.free: set[Attribute] = set()  # those of the vocabulary that are not bound
+        self.free = {one for one in vocabulary.attributes if not self._is_bound(one)}
 
     def _is_bound(self, attribute: Attribute) -> bool:
+        if attribute in self.free:
+            return False
         steps = attribute.steps
         shorter = any(steps[:n] in self.steps for n in range(len(steps)))
         return shorter or steps in self.beginnings or not is_plain_path(attribute)

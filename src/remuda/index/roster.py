@@ -81,6 +81,7 @@ class StoredCriteria(Sequence[Criterion]):
         path: Path = Path("criteria.arrow"),
         hierarchies: Hierarchies | None = None,
     ) -> None:
+        self.packed: memoryview | None = None  # all of it, where it was packed here
         self._path, self._hierarchies = path, hierarchies
         self._file = pa.ipc.open_file(pa.py_buffer(data))
         self._n = n
@@ -88,6 +89,14 @@ class StoredCriteria(Sequence[Criterion]):
         self._in_batch = 0  # not known yet
         self._unlock()
         in_child(self, StoredCriteria._unlock)
+
+    @classmethod
+    def packing(cls, documents: Any, hierarchies: Hierarchies | None = None) -> StoredCriteria:
+        """The documents of an Arrow array, packed."""
+        packed = packed_documents(documents)
+        made = cls(packed, len(documents), hierarchies=hierarchies)
+        made.packed = packed
+        return made
 
     def __len__(self) -> int:
         return self._n
@@ -130,7 +139,7 @@ class StoredCriteria(Sequence[Criterion]):
             return found
 
 
-def packed_documents(documents: Any) -> bytes:
+def packed_documents(documents: Any) -> memoryview:
     """The Arrow file that StoredCriteria reads."""
     sink = pa.BufferOutputStream()
     table = pa.table({"json": documents})
@@ -138,8 +147,7 @@ def packed_documents(documents: Any) -> bytes:
     with pa.ipc.new_file(sink, table.schema, options=options) as writer:
         fitting = _BATCH_BYTES * len(documents) // max(documents.nbytes, 1)
         writer.write_table(table, max_chunksize=max(1, min(_BATCH, fitting)))
-    found: bytes = sink.getvalue().to_pybytes()
-    return found
+    return memoryview(sink.getvalue())
 
 
 class Groups(NamedTuple):

@@ -279,7 +279,7 @@ def write_segment(part: Part, facts: Mapping[str, Any], path: Location) -> str:
         name = Path(home).name
         if home == store.home(name) and store.has(name):
             return name
-    documents = packed_documents(part.roster.documents())  # which may refuse
+    documents = _documents(part.roster)  # which may refuse
     name = f"s-{uuid.uuid4().hex[:16]}"
     segment, roster, tags = part.segment, part.roster, part.roster.tags
     places = _Places(
@@ -303,6 +303,12 @@ def write_segment(part: Part, facts: Mapping[str, Any], path: Location) -> str:
         writing.facts = own | tree_digests(facts)
     object.__setattr__(segment, "home", store.home(name))
     return name
+
+
+def _documents(roster: Roster) -> memoryview:
+    """The criteria as they are written; those that were packed here already, as they are."""
+    packed = roster.criteria.packed if isinstance(roster.criteria, StoredCriteria) else None
+    return packed_documents(roster.documents()) if packed is None else packed
 
 
 def _packed(writing: Writing, what: str, value: Any, layout: int | None) -> dict[str, Any] | None:
@@ -329,7 +335,8 @@ def part_of(
     def expressions() -> Iterator[Expression]:
         for document in documents:  # one by one: all at once would take several times the memory
             criterion = read(document).bound(hierarchies)
-            known.append(replace(criterion, expression=_ANY))  # of the rest the roster is made
+            # of the rest the roster is made
+            known.append(replace(criterion, expression=_ANY, payload=None))
             kept.append(document)
             yield criterion.expression
 
@@ -346,8 +353,9 @@ def part_of(
         )  # fmt: skip
     if not hierarchies:
         refuse_trees(segment.words.vocabulary, map(read, kept))
-    packed = packed_documents(pa.array(kept, pa.large_binary()))
-    stored = StoredCriteria(memoryview(packed), len(kept), hierarchies=hierarchies)
+    array = pa.array(kept, pa.large_binary())
+    kept.clear()  # payloads may be long
+    stored = StoredCriteria.packing(array, hierarchies)
     return Part(segment, replace(rosters[0], criteria=stored))
 
 

@@ -393,6 +393,7 @@ _TRIED = {
     "to_timestamp": "try_to_timestamp",
     "make_timestamp": "try_make_timestamp",
     "parse_url": "try_parse_url",
+    "url_decode": "try_url_decode",
 }
 _WORDED = {  # what Spark writes in another way than as a call, by the number of arguments
     ("as_moment", 1): "{}",
@@ -410,7 +411,7 @@ _WORDED = {  # what Spark writes in another way than as a call, by the number of
     **{(name, 2): f"{name}({{1}}, {{0}})" for name in ("trim", "ltrim", "rtrim")},
 }
 _BY_UNIT = frozenset({"timestampadd", "timestampdiff"})
-_UNSAID = frozenset({"compare", "ordering", "make_date"})
+_UNSAID = frozenset({"compare", "ordering", "make_date", "conv", "elt", "bit_get", "sequence"})
 
 # Mustang's operations
 

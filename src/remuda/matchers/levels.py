@@ -28,7 +28,10 @@ class Levels(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """The place and the level of each clause, and which clause is at each place."""
+    """The place and the level of each clause, and which clause is at each place.
+
+    Where all are alike there are no places, and nothing is to be sorted.
+    """
 
     places: Longs
     levels: NDArray[np.uint8]
@@ -36,14 +39,14 @@ class Standing(NamedTuple):
 
     def denied(self, clauses: Ints) -> Ints:
         """The clauses, best first."""
-        return clauses[np.argsort(self.places[clauses])]
+        return clauses[np.argsort(self.places[clauses])] if len(self.places) else clauses
 
 
 def standing_of(n_clauses: int, merits: Merits | None) -> tuple[Standing, Levels]:
-    """Where each clause stands; all alike, in the order of their numbers, without merits."""
+    """Where each clause stands; all are alike without merits."""
     if merits is None or n_clauses == 0:
-        places = np.arange(n_clauses)
-        standing = Standing(places, np.zeros(n_clauses, np.uint8), places.astype(np.int32))
+        none = np.empty(0, np.int64)
+        standing = Standing(none, np.zeros(n_clauses, np.uint8), none.astype(np.int32))
         best = np.array([np.inf]), np.array([-1], np.int32)
         return standing, Levels(*frozen(best), np.zeros(0, np.uint8))
     order = np.lexsort((merits.ranks, -merits.scores)).astype(np.int32)

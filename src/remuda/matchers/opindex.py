@@ -6,9 +6,11 @@ clauses ask for. On the second level the predicates of a partition are clustered
 sorted by operand. An event visits the partitions of the attributes it has, looks up its values
 under each operator, and counts: a clause is found when all its predicates were met.
 
-Once encoded, what is left of an operator is the shape of its spans, and two facts: whether what
-is met counts for the clause or against it (a predicate that holds on missing is listed with what
-it refuses), and whether, of a list of values, any suffices or all are needed.
+Once encoded, what is left of an operator is the shape of its spans: =, ≥, ≤ or BETWEEN, of which
+each has lists of its own. The entries of the first three that a value meets lie side by side; only
+those of BETWEEN are compared once more. Two facts are left beside: whether what is met counts for
+the clause or against it (a predicate that holds on missing is listed with what it refuses), and
+whether, of a list of values, any suffices or all are needed.
 """
 
 from __future__ import annotations
@@ -18,28 +20,44 @@ from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from remuda.arrays import Ints, Longs, Ragged, frozen, starts_of, take_rows
+from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of, take_rows
 from remuda.encoding.table import ClauseTable, EventBatch, Predicates
 from remuda.jit import bare, kernel
 from remuda.matchers.contract import Features, Hits
 from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.search import first_at_least
 
-AGAINST, ALL = 1, 2  # an operator is the sum of those that are true of it
-N_OPERATORS = 4
+AGAINST, ALL = 1, 2  # a manner is the sum of those that are true of it
+N_MANNERS = 4
 _VETO = np.int32(-(1 << 31))  # the sign: set, not added, and no count makes up for it
 
 
 class Operands(NamedTuple):
-    """Operator o of partition p has the entries from `starts[N_OPERATORS * p + o]`, by `lo`.
+    """One operator: manner m of partition p has the entries from `starts[N_MANNERS * p + m]`.
 
-    `hi` is empty where every span is a single space.
+    They ascend by `keys`: the first space of each span, and of ≤ the last one. `last` has the last
+    spaces of BETWEEN, and is empty elsewhere.
     """
 
     starts: Longs
-    lo: Ints
-    hi: Ints
+    keys: Ints
+    last: Ints
     clauses: Ints
+
+
+class Operators(NamedTuple):
+    """The operators, and what a one-sided one of a dimension is.
+
+    What texts and numbers share a dimension, x ≤ 5 does not begin with its first space: ≤ are the
+    spans that begin where most do, with `lows`, and ≥ those that end where most do, with `highs`.
+    """
+
+    equal: Operands  # =, ∈, ≠ and ∉, one entry a value
+    at_least: Operands
+    at_most: Operands
+    between: Operands  # all else
+    lows: Ints
+    highs: Ints
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +67,11 @@ class OpIndex:
     Clauses are numbered anew, partition by partition: clause i is row `rows[i]` of the table.
     """
 
-    features: ClassVar[Features] = Features(layout=1)
+    features: ClassVar[Features] = Features(layout=2)
 
     space_starts: Ints
     dim_of_space: Ints
-    equal: Operands  # =, ∈, ≠ and ∉, one entry a value
-    within: Operands  # all that is wider
+    operators: Operators
     partition_starts: Ints
     rows: Ints
     sizes: Ints  # how many predicates of each clause count for it
@@ -67,12 +84,10 @@ class OpIndex:
         pivots = pivots[rows]
         clauses = take_rows(clauses, rows)
         asked = starts_of(~predicates.on_missing[clauses.items])
-        equal, within = _operands(table, clauses, pivots)
         return cls(
             table.space_starts,
             frozen(table.dim_of_space()),
-            equal,
-            within,
+            frozen(_operators(table, clauses, pivots)),
             frozen(starts_of(np.bincount(pivots, minlength=table.n_dims + 1)).astype(np.int32)),
             frozen(rows),
             frozen(np.diff(asked[clauses.starts]).astype(np.int32)),
@@ -81,16 +96,16 @@ class OpIndex:
     def match(self, events: EventBatch) -> Hits:
         starts, rows, candidates = _match(
             events.starts, events.spaces, self.space_starts, self.dim_of_space,
-            self.equal, self.within, self.partition_starts, self.rows, self.sizes,
+            self.operators, self.partition_starts, self.rows, self.sizes,
             np.zeros(len(self.rows), np.int32), np.zeros(len(self.rows), np.int64),
         )  # fmt: skip
         return Hits(starts, rows, candidates)
 
     @property
     def nbytes(self) -> int:
-        spaces = (self.space_starts, self.dim_of_space)
-        clauses = (self.partition_starts, self.rows, self.sizes)
-        return sum(a.nbytes for a in (*spaces, *self.equal, *self.within, *clauses))
+        own = (self.space_starts, self.dim_of_space, self.partition_starts, self.rows, self.sizes)
+        listed = (array for operands in self.operators[:4] for array in operands)
+        return sum(array.nbytes for array in (*own, *listed, *self.operators[4:]))
 
 
 def _pivots(table: ClauseTable) -> Longs:
@@ -110,25 +125,44 @@ def _pivots(table: ClauseTable) -> Longs:
     return pivots
 
 
-def _operands(table: ClauseTable, clauses: Ragged, pivots: Longs) -> tuple[Operands, Operands]:
-    """All predicates under their partition and operator: single spaces, and wider spans."""
-    predicates = table.predicates
+def _operators(table: ClauseTable, clauses: Ragged, pivots: Longs) -> Operators:
+    """All predicates under their partition and operator."""
+    predicates, dim_of_space = table.predicates, table.dim_of_space()
     deciding = _deciding_spans(predicates, table.space_starts)
-    operator = AGAINST * predicates.on_missing + ALL * (predicates.every != predicates.on_missing)
+    manner = AGAINST * predicates.on_missing + ALL * (predicates.every != predicates.on_missing)
     owners = np.repeat(np.arange(len(pivots), dtype=np.int32), np.diff(clauses.starts))
-    partition = pivots[owners] * N_OPERATORS + operator[clauses.items]
+    partition = pivots[owners] * N_MANNERS + manner[clauses.items]
     counts = np.diff(deciding.starts)[clauses.items]
     every = Ragged(deciding.starts, np.arange(len(deciding.lo), dtype=np.int32))
     spans = take_rows(every, clauses.items).items
-    lo, hi = deciding.lo[spans], deciding.hi[spans]
+    lo, last = deciding.lo[spans], deciding.hi[spans] - 1
     partition, owners = np.repeat(partition, counts), np.repeat(owners, counts)
-    single = hi - lo == 1
-    n = (table.n_dims + 1) * N_OPERATORS
-    equal, within = (
-        _sorted(partition[these], lo[these], hi[these], owners[these], n, table.n_spaces)
-        for these in (single, ~single)
-    )
-    return frozen(equal._replace(hi=equal.hi[:0].copy())), frozen(within)
+    wide = lo < last
+    lows, highs = (_usual(one[wide], dim_of_space, table.n_dims) for one in (lo, last))
+    dims = dim_of_space[lo]
+    up = wide & (last == highs[dims])
+    down = wide & ~up & (lo == lows[dims])
+    n = (table.n_dims + 1) * N_MANNERS
+
+    def listed(these: Bools, keys: Ints) -> Operands:
+        of = partition[these]
+        order = np.argsort(of * table.n_spaces + keys[these], kind="stable")
+        starts = starts_of(np.bincount(of, minlength=n))
+        ends = last[these][order] if these is between else np.empty(0, np.int32)
+        return Operands(starts, keys[these][order], ends, owners[these][order])
+
+    between = wide & ~up & ~down
+    equal, at_least, at_most = listed(~wide, lo), listed(up, lo), listed(down, last)
+    return Operators(equal, at_least, at_most, listed(between, lo), lows, highs)
+
+
+def _usual(bounds: Ints, dim_of_space: Ints, n_dims: int) -> Ints:
+    """The space of each dimension that occurs most often among these, or any."""
+    n = np.bincount(bounds, minlength=len(dim_of_space))
+    usual = np.empty(n_dims, np.int32)
+    order = np.lexsort((n, dim_of_space))
+    usual[dim_of_space[order]] = order  # the last one of each dimension stays
+    return usual
 
 
 class _Spans(NamedTuple):
@@ -154,14 +188,6 @@ def _deciding_spans(predicates: Predicates, space_starts: Ints) -> _Spans:
     return _Spans(starts_of(kept)[starts], lo[kept], hi[kept])
 
 
-def _sorted(
-    partition: Longs, lo: Ints, hi: Ints, clauses: Ints, n_partitions: int, n_spaces: int
-) -> Operands:
-    order = np.argsort(partition * n_spaces + lo, kind="stable")
-    starts = starts_of(np.bincount(partition, minlength=n_partitions))
-    return Operands(starts, lo[order], hi[order], clauses[order])
-
-
 class Counting(NamedTuple):
     """What is counted of each clause for one event, and the clauses that were."""
 
@@ -176,8 +202,7 @@ def _match(
     spaces: Ints,
     space_starts: Ints,
     dim_of_space: Ints,
-    equal: Operands,
-    within: Operands,
+    operators: Operators,
     partition_starts: Ints,
     clause_rows: Ints,
     sizes: Ints,
@@ -196,10 +221,10 @@ def _match(
             pivot = dim_of_space[spaces[i]] if i < end else n_dims
             i = _dim_end(spaces, i, end, space_starts[pivot + 1]) if i < end else end + 1
             n_touched = 0
-            for operator in range(N_OPERATORS):
+            for manner in range(N_MANNERS):
                 n_touched = _look_up(
-                    spaces, begin, end, space_starts, dim_of_space, pivot, operator,
-                    equal, within, counting, n_touched,
+                    spaces, begin, end, space_starts, dim_of_space, pivot, manner,
+                    operators, counting, n_touched,
                 )  # fmt: skip
             if pivot == n_dims:  # nothing need be met: candidates are all but those with a veto
                 first, last = partition_starts[n_dims], partition_starts[n_dims + 1]
@@ -236,37 +261,68 @@ def _look_up(
     space_starts: Ints,
     dim_of_space: Ints,
     pivot: int,
-    operator: int,
-    equal: Operands,
-    within: Operands,
+    manner: int,
+    operators: Operators,
     counting: Counting,
     n: int,
 ) -> int:
-    """Count the predicates of one operator that the event meets; list the clauses they are of."""
-    at = N_OPERATORS * pivot + operator
+    """Count the predicates of one manner that the event meets; list the clauses they are of."""
+    equal, up, down, between, lows, highs = operators
+    at = N_MANNERS * pivot + manner
     equal_at, equal_end = equal.starts[at], equal.starts[at + 1]
-    within_at, within_end = within.starts[at], within.starts[at + 1]
+    up_at, up_end = up.starts[at], up.starts[at + 1]
+    down_at, down_end = down.starts[at], down.starts[at + 1]
+    between_at, between_end = between.starts[at], between.starts[at + 1]
     i = begin
-    while i < end and (equal_at < equal_end or within_at < within_end):
+    while i < end and (
+        equal_at < equal_end or up_at < up_end or down_at < down_end or between_at < between_end
+    ):
         dim = dim_of_space[spaces[i]]
         first, stop = i, _dim_end(spaces, i, end, space_starts[dim + 1])
-        within_at = first_at_least(within.lo, within_at, within_end, space_starts[dim])
+        before, beyond = space_starts[dim], space_starts[dim + 1]
+        up_at = first_at_least(up.keys, up_at, up_end, before)
+        between_at = first_at_least(between.keys, between_at, between_end, before)
         while i < stop:
             space = spaces[i]
-            equal_at = first_at_least(equal.lo, equal_at, equal_end, space)
-            equal_last = first_at_least(equal.lo, equal_at, equal_end, space + 1)
-            within_last = first_at_least(within.lo, within_at, within_end, space + 1)
-            met = (equal.clauses, equal.lo, equal_at, equal_last, space - 1)
-            wider = (within.clauses, within.hi, within_at, within_last, space)
-            if stop - first == 1:
-                n = _count(*met, operator, counting, n)
-                n = _count(*wider, operator, counting, n)
-            else:
-                n = _count_once(*met, i, first, stop, operator, counting, n)
-                n = _count_once(*wider, i, first, stop, operator, counting, n)
+            equal_at = first_at_least(equal.keys, equal_at, equal_end, space)
+            equal_last = first_at_least(equal.keys, equal_at, equal_end, space + 1)
+            up_last = up_at
+            if space <= highs[dim]:
+                up_last = first_at_least(up.keys, up_at, up_end, space + 1)
+            down_at = first_at_least(down.keys, down_at, down_end, space)
+            down_last = down_at
+            if space >= lows[dim]:
+                down_last = first_at_least(down.keys, down_at, down_end, beyond)
+            between_last = first_at_least(between.keys, between_at, between_end, space + 1)
+            seen = (i, first, stop, manner, counting)
+            below = space - 1
+            n = _meet(equal.clauses, equal.keys, equal_at, equal_last, below, *seen, n)
+            n = _meet(up.clauses, up.keys, up_at, up_last, before, *seen, n)
+            n = _meet(down.clauses, down.keys, down_at, down_last, below, *seen, n)
+            n = _meet(between.clauses, between.last, between_at, between_last, below, *seen, n)
             equal_at = equal_last
             i += 1
     return n
+
+
+@bare
+def _meet(
+    clauses: Ints,
+    bounds: Ints,
+    begin: int,
+    end: int,
+    below: int,
+    i: int,
+    first: int,
+    stop: int,
+    manner: int,
+    counting: Counting,
+    n: int,
+) -> int:
+    """Count the entries with a bound above `below`, once for all spaces from `first` to `stop`."""
+    if stop - first == 1:
+        return _count(clauses, bounds, begin, end, below, manner, counting, n)  # type: ignore[no-any-return]
+    return _count_once(clauses, bounds, begin, end, below, i, first, stop, manner, counting, n)  # type: ignore[no-any-return]
 
 
 @bare
@@ -276,13 +332,13 @@ def _count(
     begin: int,
     end: int,
     below: int,
-    operator: int,
+    manner: int,
     counting: Counting,
     n: int,
 ) -> int:
     """Count the entries with a bound above `below`, for their clauses or against them."""
     counts = counting.counts
-    one, veto = (0, _VETO) if operator & AGAINST else (1, 0)
+    one, veto = (0, _VETO) if manner & AGAINST else (1, 0)
     for entry in range(begin, end):  # without a branch: half of the entries are met, at random
         clause = np.uint32(clauses[entry])
         met = below < bounds[entry]
@@ -302,7 +358,7 @@ def _count_once(
     i: int,
     first: int,
     stop: int,
-    operator: int,
+    manner: int,
     counting: Counting,
     n: int,
 ) -> int:
@@ -316,12 +372,12 @@ def _count_once(
             clause = clauses[entry]
             before = chains[clause]
             chains[clause] = i + 1
-            if operator & ALL:
+            if manner & ALL:
                 if i not in (first, before):
                     chains[clause] = 0  # some space before this one did not
                 counts_now = chains[clause] == stop
             else:
                 counts_now = not first < before <= stop
             if counts_now:
-                n = _count(clauses, bounds, entry, entry + 1, below, operator, counting, n)
+                n = _count(clauses, bounds, entry, entry + 1, below, manner, counting, n)
     return n

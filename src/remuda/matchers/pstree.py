@@ -1,9 +1,11 @@
 """PS-Tree: a dimension divided into disjoint predicate spaces, the leaves of the tree.
 
 The paper's inner nodes lead from a value to its leaf, element by element. Values here are
-ordinals, and one step leads there: `leaf_of`. A cut lies before an ordinal; it stays as long as a
-predicate begins or ends there. What hangs on leaves is the caller's, who is told when a leaf
-splits (both parts then have what it had) and when two merge (both have the same).
+ordinals, and one step leads there: `leaf_of`, in 2 to 3 ns. A value becomes an ordinal by a binary
+search among the cuts, in 33 to 107 ns where inner nodes take 49 to 92, and 21 times the memory
+(`bench onedim`). A cut lies before an ordinal; it stays as long as a predicate begins or ends
+there. What hangs on leaves is the caller's, who is told when a leaf splits (both parts then have
+what it had) and when two merge (both have the same).
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Coroutine, Generator, Sequence
 from typing import Any
 
 from starlette.applications import Starlette
@@ -60,6 +60,46 @@ class _Deadline:
         self._handle.cancel()
 
 
+class _Timed:
+    """What is done within some seconds, or is a TimeoutError.
+
+    The clock is set when there is something to wait for: most questions are answered before.
+    """
+
+    __slots__ = ("_done", "_seconds")
+
+    def __init__(self, done: Coroutine[Any, None, None], seconds: float) -> None:
+        self._done, self._seconds = done, seconds
+
+    def __await__(self) -> Generator[Any, None, None]:
+        try:
+            waiting = self._done.send(None)
+        except StopIteration:
+            return
+        deadline = _Deadline(self._seconds)
+        try:
+            yield from _rest(self._done, waiting)
+        except asyncio.CancelledError:
+            deadline.check()
+            raise TimeoutError from None
+        finally:
+            deadline.end()
+
+
+def _rest(steps: Coroutine[Any, None, None], waiting: Any) -> Generator[Any, None, None]:
+    """The steps of a coroutine after the first, which waits for something."""
+    try:
+        while True:
+            try:
+                yield waiting
+            except BaseException as error:
+                waiting = steps.throw(error)
+            else:
+                waiting = steps.send(None)
+    except StopIteration:
+        return
+
+
 class Door:
     """An endpoint as an application: only those who may enter, and answered in time."""
 
@@ -69,21 +109,18 @@ class Door:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         visit: Visit = scope[visits.KEY]
         visit.operation = self._name
-        deadline = _Deadline(self._service.limits.seconds)
+        call = Call(self._service, self._endpoint, scope, receive, visit)
         try:
-            call = Call(self._service, self._endpoint, scope, receive, visit)
             call.admit()
-            answer = await self._answer(call)
-            await answer(scope, receive, send)
+            await _Timed(self._respond(call, send), self._service.limits.seconds)
         except ClientDisconnect:
             return
-        except asyncio.CancelledError:
-            deadline.check()
-            await self._fail(TimeoutError(), scope, receive, send)
         except Exception as error:
             await self._fail(error, scope, receive, send)
-        finally:
-            deadline.end()
+
+    async def _respond(self, call: Call, send: Send) -> None:
+        answer = await self._answer(call)
+        await answer(call.scope, call.receive, send)
 
     async def _fail(self, error: Exception, scope: Scope, receive: Receive, send: Send) -> None:
         """Say what failed, while there is no answer yet."""
@@ -128,7 +165,7 @@ class _Choice:
 class _Entrance:
     """What every request passes: an id, and a path whose names may have slashes of their own."""
 
-    def __init__(self, app: ASGIApp, asking: dict[str, _Choice], service: Service) -> None:
+    def __init__(self, app: ASGIApp, asking: dict[str, Door], service: Service) -> None:
         self._app, self._asking, self._service = app, asking, service
         self._versions = {_VERSION[1]}  # of clients, as far as they were told
 
@@ -142,11 +179,11 @@ class _Entrance:
         # Of what is asked most, the path is short and known: no need to try one route after
         # another.
         parts = path.split("/")
-        choice = self._asking.get(parts[4]) if len(parts) == 5 and parts[3] else None
+        door = self._asking.get(parts[4]) if len(parts) == 5 and parts[3] else None
         try:
-            if choice is not None and scope["method"] == "POST" and path.startswith("/v1/indexes/"):
+            if door is not None and scope["method"] == "POST" and path.startswith("/v1/indexes/"):
                 scope["path_params"] = {"index": parts[3]}
-                await choice(scope, receive, visit.send)
+                await door(scope, receive, visit.send)
             else:
                 await self._app(scope, receive, visit.send)
         finally:
@@ -169,7 +206,7 @@ class _Entrance:
 def _passed_on(scope: Scope) -> bool:
     """Whether another worker has counted it: those come by a socket that has a path."""
     server = scope.get("server")
-    return server is not None and str(server[0]).startswith("/")
+    return server is not None and str(server[0])[:1] == "/"
 
 
 async def _no_route(request: Request, error: Exception) -> Response:
@@ -200,7 +237,7 @@ def application(service: Service) -> ASGIApp:
     app = Starlette(routes=routes, exception_handlers=handlers)
     app.router.redirect_slashes = False
     asking = {
-        path.removeprefix(_INDEX): choice
+        path.removeprefix(_INDEX): choice.doors["POST"]
         for path, choice in choices.items()
         if path.startswith(_INDEX) and "POST" in choice.doors
     }

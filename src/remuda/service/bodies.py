@@ -62,6 +62,15 @@ class RegionRequest(_Request):
     now: Moment = None
 
 
+class UndecidedRequest(_Request):
+    """An event, and which of its attributes are not known."""
+
+    event: Any
+    unknown: list[str]
+    tags: list[str] | None = None
+    now: Moment = None
+
+
 class ExplainRequest(_Request):
     """An event, and the criterion that is explained for it."""
 
@@ -199,6 +208,20 @@ class RegionAnswer(Struct):
     possible: list[str]
     certain: list[str]
     exact: bool
+
+
+class UndecidedEntry(Struct):
+    """A criterion that depends on attributes that are not known; exact: it does for certain."""
+
+    id: str
+    attributes: list[str]
+    exact: bool
+
+
+class UndecidedAnswer(Struct):
+    """Criteria that hold or not as what is not known may be."""
+
+    undecided: list[UndecidedEntry]
 
 
 class NearestAnswer(Struct):

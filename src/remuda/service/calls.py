@@ -18,7 +18,7 @@ import msgspec
 from starlette.datastructures import QueryParams
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
-from starlette.types import Receive, Scope
+from starlette.types import Receive, Scope, Send
 
 from remuda.engine.engine import Engine
 from remuda.index.matches import Matches
@@ -29,7 +29,7 @@ from remuda.service.metrics import Counts
 from remuda.service.problems import Refused, problem, response
 from remuda.service.relaying import Relay
 from remuda.service.tokens import Role, Tokens
-from remuda.service.visits import Visit
+from remuda.service.visits import KEY, Visit
 
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
@@ -121,7 +121,7 @@ class Call:
         """Refuse those who may not call this."""
         role, tokens = self.endpoint.role, self.service.tokens
         if tokens is None:
-            _check_host(self.header("host"))
+            _check_host(self.visit.sent.get(b"host", b""))
         elif role is not None:
             scheme, _, token = self.header("authorization").partition(" ")
             known = tokens.role(token.strip()) if scheme.lower() == "bearer" else None
@@ -133,29 +133,27 @@ class Call:
     @property
     def kind(self) -> str:
         """The type of the body's content, which is one that the endpoint takes."""
-        takes = self.endpoint.takes
-        kind = self.header("content-type")
-        if kind not in takes:
-            kind = kind.partition(";")[0].strip().lower()
+        takes, sent = self.endpoint.takes, self.visit.sent
+        kind = _kind(sent.get(b"content-type", b""))
         if kind not in takes:
             raise Refused(415, f"send {' or '.join(takes)} as the content type, not {kind!r}")
-        encoding = self.header("content-encoding") or "identity"
-        if encoding != "identity":
+        if sent.get(b"content-encoding", b"identity") not in {b"identity", b""}:
+            encoding = self.header("content-encoding")
             raise Refused(415, f"send the body as it is, not as {encoding!r}")
         return kind
 
     async def body(self) -> bytes:
         """The whole body, within the limit."""
         most = self.service.limits.body
-        length = self.header("content-length") or "0"
-        if not length.isdecimal() or int(length) > most:
-            raise Refused(413, f"a body has {most:,} bytes at most: send it in parts")
+        length = self.visit.sent.get(b"content-length") or b"0"
+        if not length.isdigit() or int(length) > most:
+            raise _too_large(most)
         more, pieces, size = True, [], 0
         while more:
             body, more = await self._piece()
             size += len(body)
             if size > most:
-                raise Refused(413, f"a body has {most:,} bytes at most: send it in parts")
+                raise _too_large(most)
             pieces.append(body)
         return body if len(pieces) == 1 else b"".join(pieces)
 
@@ -221,9 +219,20 @@ class Call:
 _DECODERS: dict[Any, msgspec.json.Decoder[Any]] = {}  # there are as many as types of bodies
 
 
+def _too_large(most: int) -> Refused:
+    return Refused(413, f"a body has {most:,} bytes at most: send it in parts")
+
+
 @lru_cache(maxsize=256)
-def _check_host(host: str) -> None:
+def _kind(header: bytes) -> str:
+    """The type of content that a header names, without what it says besides."""
+    return header.decode("latin-1").partition(";")[0].strip().lower()
+
+
+@lru_cache(maxsize=256)
+def _check_host(header: bytes) -> None:
     """Refuse names that are not this machine's: a page elsewhere may have had them point here."""
+    host = header.decode("latin-1")
     name = host.rpartition("]")[0].removeprefix("[") or host.partition(":")[0]
     if not is_loopback(name):
         raise Refused(421, f"without tokens only this machine is served, not {host!r}")
@@ -247,10 +256,14 @@ class _Json(Response):
 
     def __init__(self, body: bytes, status: int) -> None:
         self.body, self.status_code, self.background = body, status, None
-        self.raw_headers = [
-            (b"content-length", b"%d" % len(body)),
-            (b"content-type", b"application/json"),
-        ]
+        self.raw_headers = [(b"content-length", b"%d" % len(body)), _JSON]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        visit: Visit = scope[KEY]
+        await visit.answer(self.status_code, self.raw_headers, self.body)
+
+
+_JSON = (b"content-type", JSON.encode())
 
 
 def _plain(value: Any) -> Any:

@@ -76,6 +76,13 @@ def _possible(index: Index, asked: bodies.RegionRequest) -> bodies.RegionAnswer:
     return bodies.RegionAnswer(some.ids(0), every.ids(0), exact)
 
 
+async def undecided(call: Call) -> Response:
+    asked = await call.read(bodies.UndecidedRequest)
+    how: dict[str, Any] = {"tags": asked.tags, "now": moment(asked.now)}
+    found = await call.work(call.engine.undecided, call.index, asked.event, asked.unknown, **how)
+    return json({"undecided": [one._asdict() for one in found]})
+
+
 async def explain(call: Call) -> Response:
     asked = await call.read(bodies.ExplainRequest)
     now = moment(asked.now)
@@ -226,6 +233,13 @@ ENDPOINTS = (
     _ask("explain", explain, bodies.ExplainRequest, bodies.ExplainAnswer, "Why one holds or not"),
     _ask("nearest", nearest, bodies.NearestRequest, bodies.NearestAnswer, "The nearest misses"),
     _ask("possible", possible, bodies.RegionRequest, bodies.RegionAnswer, "What holds in a region"),
+    _ask(
+        "undecided",
+        undecided,
+        bodies.UndecidedRequest,
+        bodies.UndecidedAnswer,
+        "What depends on attributes that are not known",
+    ),
     _ask("scan", scan, bodies.MatchRequest, bodies.Ids, "The same as match, by plain evaluation"),
     Endpoint(
         "POST",

@@ -20,7 +20,7 @@ from remuda.service.problems import Refused
 SEQUENCE = b"x-remuda-sequence"  # a position of the log: of a change, or what a question must see
 
 _PATIENCE = 10.0  # seconds in which the writer may be started again
-_LAG = 5.0  # seconds in which a change must have been followed
+_LAG = 30.0  # seconds in which a change must have been followed
 _PAUSE = 0.05
 _LOOK = 0.002  # seconds between two looks at what was followed
 _PASSED_BACK = {b"content-type", b"location", b"www-authenticate", SEQUENCE}

@@ -88,20 +88,26 @@ def listen(terms: Terms) -> socket.socket:
         raise NotListening(terms.host, terms.port) from None
 
 
+def port_of(address: socket.socket) -> int:
+    """The port that is listened on: one that was free, where 0 was asked for."""
+    return int(address.getsockname()[1])
+
+
 def serve(
     engine: Engine,
     terms: Terms | None = None,
     *,
-    listening: Callable[[], None] = lambda: None,
+    listening: Callable[[int], None] = lambda _: None,
 ) -> None:
     """Serve the engine until SIGTERM or SIGINT; what was accepted is answered first.
 
-    `listening` is called once requests can come.
+    `listening` is called with the port once requests can come.
     """
     terms = terms or Terms()
     terms.check()
     with listen(terms) as address:
-        run(made(engine, terms), terms, address, listening=listening)
+        port = port_of(address)
+        run(made(engine, terms), terms, address, listening=lambda: listening(port))
 
 
 def made(

@@ -49,6 +49,14 @@ class Visit:
             self.size += len(message.get("body", b""))
         await self.send_on(message)
 
+    async def answer(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
+        """Send a whole answer."""
+        self.status, self.size = status, len(body)
+        headers += self.headers
+        send = self.send_on
+        await send({"type": "http.response.start", "status": status, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
+
     def fields(self, seconds: float) -> dict[str, Any]:
         """What is written down of it."""
         client = self.scope.get("client")

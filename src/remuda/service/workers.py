@@ -22,13 +22,16 @@ from typing import Any
 import msgspec
 
 from remuda.engine.engine import Engine
+from remuda.index.trees import listed_trees, trees_of
+from remuda.model.hierarchies import Hierarchies
 from remuda.service import logs
-from remuda.service.serving import Terms, listen, made, run
+from remuda.service.serving import Terms, listen, made, port_of, run
 
 _LOOK = 0.05  # seconds between two looks at the workers
 _SHORT = 2.0  # seconds: a worker that ends sooner is not started again at once
 _PAUSE = 1.0
 _WRITER = "writer.sock"
+_TREES = "trees.json"
 
 _logger = logging.getLogger("remuda.service")
 
@@ -53,14 +56,21 @@ def supervise(
     terms: Terms,
     n_workers: int,
     *,
-    listening: Callable[[], None] = lambda: None,
+    trees: Hierarchies | None = None,
+    listening: Callable[[int], None] = lambda _: None,
 ) -> None:
-    """Serve with several processes until SIGTERM or SIGINT; without a root, nothing is kept."""
+    """Serve with several processes until SIGTERM or SIGINT; without a root, nothing is kept.
+
+    Indexes that are made know the trees.
+    """
     terms.check()
     logs.configure(terms.log, visits=terms.visits)
     with tempfile.TemporaryDirectory(prefix="remuda-") as home, listen(terms) as address:
         where = str(Path(home, "engine")) if root is None else root
-        _Herd(where, home, terms, n_workers, address, listening).run()
+        if trees:
+            Path(home, _TREES).write_bytes(msgspec.json.encode(listed_trees(trees)))
+        port = port_of(address)
+        _Herd(where, home, terms, n_workers, address, lambda: listening(port)).run()
 
 
 class _Herd:
@@ -173,12 +183,17 @@ def work(part: Part) -> None:
     counts, writer = home / f"{part.number:04d}.counts", home / _WRITER
     with socket.socket(fileno=part.address) as address:
         if part.number == 0:
-            with Engine(part.root) as engine:
+            with Engine(part.root, hierarchies=_trees(home / _TREES)) as engine:
                 service = made(engine, part.terms, counts)
                 run(service, part.terms, address, fellows=writer)
         else:
             engine = _following(part.root)
             run(made(engine, part.terms, counts, writer), part.terms, address)
+
+
+def _trees(path: Path) -> Hierarchies | None:
+    """The trees that the writer gives to new indexes; from the log, those who follow have them."""
+    return trees_of(msgspec.json.decode(path.read_bytes())) if path.exists() else None
 
 
 def _following(root: str) -> Engine:

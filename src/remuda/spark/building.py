@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -325,38 +325,44 @@ def _builder(task: _Task) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.Re
 
 
 Documents = list[tuple[int, str]]  # with their orders
+Old = dict[str, dict[str, Any]]  # by id: digest, order, segment and place
+
+
+@dataclass(slots=True)
+class _Rows:
+    """The rows of a shard: new criteria, and those of the version before."""
+
+    new: list[tuple[str, str, int]] = field(default_factory=list)  # id, document, order
+    old: Old = field(default_factory=dict)
 
 
 def _compared(
     task: _Task, batches: Iterable[pa.RecordBatch]
 ) -> list[tuple[Documents, dict[str, Any]]]:
     """Of each shard what is to be written, and what became of its rows."""
-    found = list(batches)
-    if not found:
-        return []
-    table = pa.Table.from_batches(found)
-    shards = table["shard"].to_numpy()
-    return [
-        _compare(task, shard, table.filter(pa.array(shards == shard)))
-        for shard in np.unique(shards).tolist()
-    ]
+    shards: dict[int, _Rows] = {}
+    for batch in batches:  # one by one: all at once would be in memory several times
+        is_old = batch["segment"].is_valid()
+        old, new = batch.filter(is_old), batch.filter(pa.compute.invert(is_old))
+        for row in old.drop_columns(["json"]).to_pylist():
+            shards.setdefault(row.pop("shard"), _Rows()).old[row["id"]] = row
+        columns = (new[name].to_pylist() for name in ("shard", "id", "json", "order"))
+        for shard, *row in zip(*columns, strict=True):
+            shards.setdefault(shard, _Rows()).new.append((row[0], row[1], row[2]))
+    return [_compare(task, shard, shards.pop(shard)) for shard in sorted(shards)]
 
 
-def _compare(task: _Task, shard: int, rows: pa.Table) -> tuple[Documents, dict[str, Any]]:
+def _compare(task: _Task, shard: int, rows: _Rows) -> tuple[Documents, dict[str, Any]]:
     """What is new in a shard, or all of it where that is to be written; what became of its rows."""
-    is_old = pa.compute.is_valid(rows["segment"])
-    old = {
-        row["id"]: row for row in rows.filter(is_old).drop_columns(["json", "shard"]).to_pylist()
-    }
-    new = rows.filter(pa.compute.invert(is_old)).select(["id", "json", "order"])
+    old = rows.old
     report: dict[str, Any] = {"shard": shard, "last": -1, "whole": False, "dead": {}}
-    twice = _twice(new["id"])
+    twice = _twice([name for name, _, _ in rows.new])
     if twice is not None:
         return [], {**report, "twice": twice}
     fresh, kept = [], []
     dead: dict[int, list[int]] = {}
     added = 0
-    for name, document, at in zip(*(new[key].to_pylist() for key in new.column_names), strict=True):
+    for name, document, at in rows.new:
         known = old.pop(name, None)
         if known is None:
             fresh.append((task.next_order + at, document))
@@ -386,11 +392,14 @@ def _worn(sizes: Collection[int], n_kept: int) -> bool:
     return n_kept * 2 < sum(sizes) or len(sizes) >= _PILE
 
 
-def _twice(ids: pa.ChunkedArray) -> str | None:
+def _twice(ids: list[str]) -> str | None:
     """An id that occurs twice."""
-    counts = pa.compute.value_counts(ids)
-    again = counts.filter(pa.compute.greater(counts.field("counts"), 1))
-    return again[0]["values"].as_py() if len(again) else None
+    known: set[str] = set()
+    for one in ids:
+        if one in known:
+            return one
+        known.add(one)
+    return None
 
 
 def _write(task: _Task, rows: Documents) -> str:

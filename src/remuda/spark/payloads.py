@@ -3,22 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain, pairwise
 from os import PathLike
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
-from pyspark.sql.types import ArrayType, StringType, StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
 
 from remuda.arrays import starts_of
 from remuda.errors import RemudaError
 from remuda.index.answers import MATCHES, VERSION
+from remuda.index.index import Index
+from remuda.index.storage import current_version
 from remuda.index.stores import address
 from remuda.language import json_form
+from remuda.spark.shipping import shipped
 from remuda.spark.tasks import Array, Batch, opened
 
 PAYLOADS = "payloads"
+_PORTION = 1 << 24  # bytes of payloads that are handed over together
+_LARGEST = 1 << 30  # bytes of payloads in a row of Spark's, which has 2 GiB at most
 
 
 def with_payloads(
@@ -27,45 +41,107 @@ def with_payloads(
     *,
     matches: str = MATCHES,
     column: str = PAYLOADS,
+    ship: bool = False,
+    version: str | None = None,
 ) -> DataFrame:
     """Add the payloads of the matches as JSON texts, in their order, null where there is none.
 
     The rows are those that `match` or `top` gave, exploded or not, of the same index: `matches` is
-    their column, and each row says which version answered. Every task opens the whole index.
+    their column, and each row says which version answered. Every task opens the whole index. Rows
+    that several versions answered may come in another order.
+
+    With `ship`, that `version`, by default the newest, is sent with the job to workers that do not
+    reach the index; it must be the one that answered.
     """
-    path, lacking = address(index), {matches, VERSION} - set(answers.schema.names)
+    lacking = {matches, VERSION} - set(answers.schema.names)
     if lacking:
         raise RemudaError(f"the table has no column {min(lacking)}: give what match or top gave")
     if column in answers.schema.names:
         raise RemudaError(f"the table has a column {column} already: choose another `column`")
-    several = isinstance(answers.schema[matches].dataType, ArrayType)
-    kind = ArrayType(StringType()) if several else StringType()
+    kind = answers.schema[matches].dataType
+    several = isinstance(kind, ArrayType)
+    if isinstance(_id_type(kind.elementType if isinstance(kind, ArrayType) else kind), LongType):
+        raise RemudaError(f"{matches} has numbers, and payloads are found by ids as texts")
+    own = ArrayType(StringType()) if several else StringType()
+    source = _Source(address(index))
+    if ship:
+        sent = version or current_version(source.path)
+        source = _Source(shipped(answers.sparkSession, source.path, sent), sent)
 
     def work(batches: Iterable[Batch]) -> Iterator[Batch]:
         for batch in filter(len, batches):
-            yield batch.append_column(column, _payloads(path, batch, matches))
+            for rows, payloads in _beside(source, batch, matches):
+                yield rows.append_column(column, payloads)
 
-    return answers.mapInArrow(work, StructType([*answers.schema.fields, StructField(column, kind)]))
-
-
-def _payloads(path: str, batch: Batch, column: str) -> Array:
-    matches, versions = batch.column(column), batch.column(VERSION)
-    if not pa.types.is_list(matches.type):
-        return _texts(path, versions, matches)
-    parents = pc.list_parent_indices(matches)
-    texts = _texts(path, versions.take(parents), matches.flatten())
-    counts = pc.fill_null(pc.list_value_length(matches), 0)
-    return pa.ListArray.from_arrays(pa.array(starts_of(counts.to_numpy()), pa.int32()), texts)
+    return answers.mapInArrow(work, StructType([*answers.schema.fields, StructField(column, own)]))
 
 
-def _texts(path: str, versions: Array, matches: Array) -> Array:
-    """The payload of each match in its version, each read once."""
-    ids = pc.struct_field(matches, "id") if pa.types.is_struct(matches.type) else matches
-    wanted = list(zip(versions.to_pylist(), ids.to_pylist(), strict=True))
-    known = {pair: _text(path, *pair) for pair in sorted(set(wanted))}  # version after version
-    return pa.array([known[pair] for pair in wanted], pa.string())
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Where a worker finds the index, and the version that alone is there, if there is but one."""
+
+    path: str
+    only: str | None = None
+
+    def opened(self, version: str) -> Index:
+        if self.only not in (None, version):
+            raise RemudaError(f"rows are answers of {version}, and {self.only} was sent: say which")
+        return opened(self.path, version)
 
 
-def _text(path: str, version: str, id: str) -> str | None:
-    payload: Any = opened(path, version)[id].payload
+def _id_type(kind: DataType) -> DataType:
+    return kind["id"].dataType if isinstance(kind, StructType) else kind
+
+
+def _beside(source: _Source, batch: Batch, column: str) -> Iterator[tuple[Batch, Array]]:
+    """The rows with their payloads, some at a time: payloads may be long, and many rows alike."""
+    versions = batch.column(VERSION)
+    for version in sorted(versions.unique().to_pylist()):  # one after the other: one is open
+        rows, begin = batch.filter(pc.equal(versions, version)), 0
+        several, ids = _ids(rows.column(column))
+        for texts in portions(source.opened(version), ids):
+            payloads = pa.array(chain.from_iterable(texts), pa.string())
+            if several:
+                starts = starts_of([len(one) for one in texts])
+                payloads = pa.ListArray.from_arrays(pa.array(starts, pa.int32()), payloads)
+            yield rows.slice(begin, len(texts)), payloads
+            begin += len(texts)
+
+
+def _ids(matches: Array) -> tuple[bool, list[list[str]]]:
+    """Whether each row has several matches, and their ids."""
+    several = pa.types.is_list(matches.type)
+    items = matches.flatten() if several else matches
+    names = pc.struct_field(items, "id") if pa.types.is_struct(items.type) else items
+    ids = names.to_pylist()
+    if not several:
+        return False, [[one] for one in ids]
+    starts = starts_of(pc.fill_null(pc.list_value_length(matches), 0).to_numpy()).tolist()
+    return True, [ids[begin:end] for begin, end in pairwise(starts)]
+
+
+def portions(index: Index, ids: Iterable[list[str]]) -> Iterator[list[list[str | None]]]:
+    """The payloads of the matches of each row in portions, in which each is read once."""
+    known: dict[str, str | None] = {}
+    portion: list[list[str | None]] = []
+    size = 0
+    for own in ids:
+        known |= {one: payload_text(index, one) for one in own if one not in known}
+        portion.append([known[one] for one in own])
+        length = sum(len(text) for text in portion[-1] if text is not None)
+        if length > _LARGEST:
+            raise RemudaError(
+                f"the {len(own):,} matches of an event have {length:,} characters of payloads, too "
+                "many for one row: explode the matches first"
+            )
+        size += length
+        if size > _PORTION:
+            yield portion
+            known, portion, size = {}, [], 0
+    if portion:
+        yield portion
+
+
+def payload_text(index: Index, id: str) -> str | None:
+    payload: Any = index[id].payload
     return None if payload is None else json_form.encode(payload).decode()

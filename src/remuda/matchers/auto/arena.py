@@ -47,7 +47,7 @@ from remuda.matchers.auto.layout import (
     packed,
     put,
 )
-from remuda.matchers.auto.runs import bring_together
+from remuda.matchers.auto.runs import LARGE, bring_together
 from remuda.matchers.auto.slices import (
     BUCKETS,
     FEWEST_CLAUSES,
@@ -171,7 +171,7 @@ def _record_lengths(clauses: Ragged, words: PredicateWords) -> Longs:
 
 
 @kernel
-def _write_clusters(
+def _write_clusters(  # noqa: C901, PLR0912, PLR0915 - what is called for each cluster is seldom needed
     arena: U64,
     base: int,
     first: int,
@@ -182,7 +182,7 @@ def _write_clusters(
     clusters: Ragged,
     material: Material,
 ) -> np.int64:
-    entries, n_dims = clusters.items, len(material.sizes)
+    entries, n_dims, halves = clusters.items, len(material.sizes), arena.view(np.uint32)
     largest = 0
     for cluster in range(first, last):
         largest = max(largest, clusters.starts[cluster + 1] - clusters.starts[cluster])
@@ -202,12 +202,17 @@ def _write_clusters(
         directory[cluster] = put(base + at, CLUSTER_AT) | put(end - begin, CLUSTER_ENTRIES)
         first_chunk = at
         n_plain = _plain_first(entries, begin, end, material.clauses.starts)
-        best_first(entries[begin : begin + n_plain], material.standing)
-        at = _write_plain(arena, at, entries, begin, begin + n_plain, material, tally)
+        if not _few_best_first(entries, begin, begin + n_plain, material.standing):
+            _best_first(entries[begin : begin + n_plain], material.standing)
+        at = _write_plain(arena, halves, at, entries, begin, begin + n_plain, material, tally)
         begin += n_plain
         # what is sorted by likeness from here on keeps this order among equals
-        best_first(entries[begin:end], material.standing)
-        n_stops, n_shared = bring_together(entries, begin, end, material, counters, stops)
+        if not _few_best_first(entries, begin, end, material.standing):
+            _best_first(entries[begin:end], material.standing)
+        n_stops, n_shared = int(begin < end), 0
+        stops[0] = end
+        if end - begin > LARGE:  # asked here: a call counts a reference to each array
+            n_stops, n_shared = bring_together(entries, begin, end, material, counters, stops)
         for r in range(n_stops):
             stop, share = stops[r], r < n_shared
             _ask_for(entries, begin, stop, material, record_of)
@@ -222,7 +227,8 @@ def _write_clusters(
                 if n == 0:
                     break
                 n = most if share else n
-                best_first(entries[begin : begin + n], material.standing)
+                if not _few_best_first(entries, begin, begin + n, material.standing):
+                    _best_first(entries[begin : begin + n], material.standing)
                 after = _write_slices(arena, at, entries, begin, n, material, counters, rows)
                 if after == 0:
                     break
@@ -230,30 +236,42 @@ def _write_clusters(
                 tally[1, SLICES] += 1
                 at = after
                 begin += n
-            best_first(entries[begin:stop], material.standing)
-            at = _write_records(arena, base, at, entries, begin, stop, record_of, material, tally)
+            if not _few_best_first(entries, begin, stop, material.standing):
+                _best_first(entries[begin:stop], material.standing)
+            at = _write_records(
+                arena, halves, base, at, entries, begin, stop, record_of, material, tally
+            )
             begin = stop
-        _note_rest(arena, first_chunk, at, stops)
+        if len(material.standing.places):
+            _note_rest(arena, first_chunk, at, stops)
     return at
 
 
+@bare
+def _few_best_first(entries: Ints, begin: int, end: int, standing: Standing) -> bool:
+    """Sort a few clauses by where they stand; whether all are sorted, as most are by now."""
+    places = standing.places
+    if len(places) == 0:  # all are alike
+        return True
+    if end - begin <= _FEW:
+        for e in range(begin + 1, end):
+            put_in_order(entries[e], entries, begin, e, places)
+        return True
+    e = begin + 1
+    while e < end and places[entries[e - 1]] < places[entries[e]]:
+        e += 1
+    return e == end
+
+
 @kernel
-def best_first(entries: Ints, standing: Standing) -> None:
-    """Sort clauses by where they stand; most are few, or sorted already."""
-    if len(entries) <= _FEW:
-        for j in range(1, len(entries)):
-            put_in_order(entries[j], entries, 0, j, standing.places)
-        return
-    n = 1
-    while n < len(entries) and standing.places[entries[n - 1]] < standing.places[entries[n]]:
-        n += 1
-    if n < len(entries):
-        places = np.sort(standing.places[entries])
-        for j in range(len(entries)):
-            entries[j] = standing.clauses[places[j]]
+def _best_first(entries: Ints, standing: Standing) -> None:
+    """Sort many clauses by where they stand."""
+    places = np.sort(standing.places[entries])
+    for j in range(len(entries)):
+        entries[j] = standing.clauses[places[j]]
 
 
-@inlined
+@bare
 def _note_rest(arena: U64, first: int, end: int, chunks: Longs) -> None:
     """Note in each chunk of a cluster the best level from it on."""
     n, at = 0, first
@@ -319,9 +337,10 @@ def _chunk_header(n: int, kind: int, n_words: int, best: int, material: Material
     return np.uint64(header | put(material.standing.levels[best], CHUNK_LEVEL))
 
 
-@inlined
+@bare
 def _write_plain(
     arena: U64,
+    halves: U32,
     at: int,
     entries: Ints,
     begin: int,
@@ -329,7 +348,6 @@ def _write_plain(
     material: Material,
     tally: NDArray[np.int64],
 ) -> int:
-    halves = arena.view(np.uint32)
     while begin < end:
         n = min(end - begin, MOST_RECORDS)
         size = 1 + (n + 1) // 2
@@ -343,9 +361,10 @@ def _write_plain(
     return at
 
 
-@inlined
+@bare
 def _write_records(
     arena: U64,
+    halves: U32,
     base: int,
     at: int,
     entries: Ints,
@@ -356,7 +375,6 @@ def _write_records(
     tally: NDArray[np.int64],
 ) -> int:
     """Write chunks of records; a clause has one, wherever it has entries. 0: not yet written."""
-    halves = arena.view(np.uint32)
     while begin < end:
         n = min(end - begin, MOST_RECORDS)
         places, w = 2 * (at + 1 + n), at + 1 + n + (n + 1) // 2

@@ -60,7 +60,7 @@ from remuda.matchers.levels import Levels
 N_READ, N_PRUNED, N_LEFT = range(3)  # what is tallied: clauses, clauses, chunks or clusters
 _ANY = 255  # the last level there is
 _BITS = 64
-_AHEAD = np.uint64(64)  # clauses whose owners and bounds are asked for together
+_AHEAD, _FIRST = np.uint64(64), np.uint64(4)  # clauses whose owners are asked for together
 _TOGETHER = np.uint64(32)  # found, or to be verified: memory answers for all of them at once
 _LEVEL, _VISIT = np.uint64(32), np.uint64((1 << 32) - 1)  # of what visits are sorted by
 
@@ -142,10 +142,14 @@ def find_best(  # noqa: C901, PLR0912, PLR0915 - one loop, so that what consider
                 word += 1
             if n == ZERO:
                 break
-            for i in range(min(n, _AHEAD)):
+            # where n are kept and the better come first, one of the first ends it
+            ahead = _FIRST if in_order and limit < _ANY else _AHEAD
+            for i in range(min(n, ahead)):
                 ask_for_clause(np.uint64(out[i]), owned)
             before = room.counts[N_CHANGES]
             for i in range(n):
+                if np.uint64(i) + ahead < n:
+                    ask_for_clause(np.uint64(out[np.uint64(i) + ahead]), owned)
                 clause = np.int64(out[i])
                 left_all = not clause_may_enter(clause, event, factor, owned, choice, asked, room)
                 if not left_all:
@@ -208,7 +212,9 @@ def _walk_on(
             in_order &= n_queued == ZERO or get(header, CHUNK_KIND) == np.uint64(RECORDS)
             left -= get(header, CHUNK_N)
             at += get(header, CHUNK_WORDS)
-        if n + n_queued < _TOGETHER and (left > ZERO or v < n_visits):
+        # once n are kept, what surely holds in one chunk is considered by itself, in its order
+        waits = n_queued > ZERO or n == ZERO or limit == _ANY
+        if waits and n + n_queued < _TOGETHER and (left > ZERO or v < n_visits):
             continue
         for q in range(n_queued):
             record = alone.queue[q]

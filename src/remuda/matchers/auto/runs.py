@@ -15,7 +15,7 @@ from remuda.matchers.auto.slices import MOST_CLAUSES, Counters
 from remuda.matchers.auto.words import Material
 
 _SEGMENT = 4096  # larger clusters are sliced piecewise: the sorting is quadratic
-_LARGE = 1024  # entries of a cluster in which it pays to look for what they share
+LARGE = 1024  # entries of a cluster in which it pays to look for what they share
 _MANY = 128  # entries with a predicate, so that it is worth sharing
 _FEWEST_SHARE = 193  # entries of a chunk: of four words, as the fast path has it
 _FEW_DIMS = 32  # that all entries of a cluster ask about: so few that most slices have them all
@@ -26,12 +26,12 @@ _NOTHING_SHARED = np.int64((1 << 63) - 1)  # sorts behind all others
 def bring_together(
     entries: Ints, begin: int, end: int, material: Material, counters: Counters, stops: Longs
 ) -> tuple[int, int]:
-    """Sort the entries of a large cluster, and say where to cut it: how many cuts, into `stops`.
+    """Sort the entries of a LARGE cluster, and say where to cut it: how many cuts, into `stops`.
 
     First come runs; how many cuts are theirs comes second.
     """
     n_stops = 0
-    if end - begin > _LARGE and _n_dims(entries, begin, end, material) <= _FEW_DIMS:
+    if _n_dims(entries, begin, end, material) <= _FEW_DIMS:
         keys = _shared_keys(entries, begin, end, material, counters.uses)
         _sort_by(keys, entries[begin:end])
         _leave_whole_chunks(keys)

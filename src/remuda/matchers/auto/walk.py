@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remuda.arrays import Ints, Longs
-from remuda.jit import bare, kernel
+from remuda.jit import apart, bare, kernel
 from remuda.matchers.auto.layout import (
     CHUNK_KIND,
     CHUNK_N,
@@ -339,7 +339,7 @@ def record_holds(
     return tail_holds(arena, quarters, w, cells, first_cell)  # type: ignore[no-any-return]
 
 
-@kernel
+@apart
 def tail_holds(
     arena: U64,
     quarters: NDArray[np.uint16],

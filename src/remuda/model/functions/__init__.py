@@ -17,8 +17,10 @@ from remuda.model.functions import (
     buckets,
     casts,
     choices,
+    coding,
     dates,
     digests,
+    documents,
     doubles,
     extremes,
     foreign,
@@ -46,6 +48,8 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
     | rewriting.FUNCTIONS
     | searching.FUNCTIONS
     | digests.FUNCTIONS
+    | coding.FUNCTIONS
+    | documents.FUNCTIONS
     | urls.FUNCTIONS
     | choices.FUNCTIONS
     | dates.FUNCTIONS

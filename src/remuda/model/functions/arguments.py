@@ -16,6 +16,7 @@ Numeric: TypeAlias = int | float | Decimal
 SHORT, LONG = 2**31, 2**63  # the first integers that 32 and 64 bits do not hold
 DIGITS = 38  # of Spark's decimals
 LONGEST_TEXT = 1 << 24  # characters that a function makes; in functions, they would grow unbounded
+LONGEST_LIST = 100_000  # elements that a function makes of none
 # More digits than any result has, so that none is rounded but where it is asked for
 EXACT = Context(prec=1000, rounding=ROUND_HALF_UP)
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -30,6 +30,12 @@ def _bit_count(value: Any) -> int | None:
     return None if found is None else (found % 2**64).bit_count()
 
 
+def _bit_get(value: Any, place: Any) -> int | None:
+    """The bit of that number, from 0, which is the lowest."""
+    found, n = integer(value), integer(place)
+    return None if found is None or n is None or not 0 <= n < 64 else found >> n & 1
+
+
 FUNCTIONS = table(
     [
         Function("bitwise_and", _of_two(operator.and_), 2, 2),
@@ -37,5 +43,7 @@ FUNCTIONS = table(
         Function("bitwise_xor", _of_two(operator.xor), 2, 2),
         Function("bitwise_not", _not, 1, 1),
         Function("bit_count", _bit_count, 1, 1),
-    ]
+        Function("bit_get", _bit_get, 2, 2),
+    ],
+    getbit="bit_get",
 )

@@ -55,7 +55,7 @@ def _string(value: Any) -> str | None:
     if found is None:
         return text(plain)
     if type(found) is float:
-        return _text_of_double(found)
+        return double_text(found)
     return f"{found:f}" if type(found) is Decimal else str(found)
 
 
@@ -64,7 +64,7 @@ def _text_of_moment(value: datetime) -> str:
     return spelt.rstrip("0") if value.microsecond else spelt
 
 
-def _text_of_double(value: float) -> str:
+def double_text(value: float) -> str:
     """As Java spells doubles since version 19: the shortest digits, at least one behind a point."""
     if math.isnan(value):
         return "NaN"

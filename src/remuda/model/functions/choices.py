@@ -33,12 +33,23 @@ def _nvl2(value: Any, present: Any, missing: Any) -> Any:
     return missing if value is None else present
 
 
+def _decode(value: Any, *cases: Any) -> Any:
+    """What stands behind the first case that the value equals, or the last if it stands alone."""
+    for case, given in zip(cases[::2], cases[1::2], strict=False):
+        if (value is None and case is None) or (
+            value is not None and case is not None and _equal(value, case)
+        ):
+            return given
+    return cases[-1] if len(cases) % 2 else None
+
+
 FUNCTIONS = table(
     [
         Function("coalesce", _coalesce, 1, None, on_missing=True, whole=True),
         Function("nvl", _coalesce, 2, 2, on_missing=True, whole=True),
         Function("nvl2", _nvl2, 3, 3, on_missing=True, whole=True),
         Function("nullif", _nullif, 2, 2, on_missing=True),
+        Function("decode", _decode, 3, None, on_missing=True, whole=True),
     ],
     ifnull="nvl",
 )

@@ -283,4 +283,5 @@ FUNCTIONS = table(
     to_unix_timestamp="unix_timestamp",
     curdate="current_date",
     current_timestamp="now",
+    localtimestamp="now",
 )

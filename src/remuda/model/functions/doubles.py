@@ -7,7 +7,7 @@ from collections.abc import Callable
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Any
 
-from remuda.model.functions.arguments import EXACT, Numeric, fitted, number, short
+from remuda.model.functions.arguments import EXACT, LONG, Numeric, fitted, integer, number, short
 from remuda.model.functions.arithmetic import remainder, within
 from remuda.model.functions.function import Function, table
 
@@ -131,6 +131,35 @@ def _rint(value: float) -> float:
     return math.copysign(float(round(value)), value) if math.isfinite(value) else value
 
 
+def _nanvl(value: Any, other: Any) -> float | None:
+    """The first double, or the second where the first is NaN."""
+    one, two = number(value), number(other)
+    chosen = two if one is not None and math.isnan(one) else one
+    return None if chosen is None else float(chosen)
+
+
+def _factorial(value: Any) -> int | None:
+    n = short(value)
+    return None if n is None or not 0 <= n <= 20 else math.factorial(n)
+
+
+def _width_bucket(value: Any, low: Any, high: Any, n_buckets: Any) -> int | None:
+    """The bucket, from 1, of those equally wide between two ends; 0 and n + 1 lie outside."""
+    found, first, last, n = number(value), number(low), number(high), integer(n_buckets)
+    if found is None or first is None or last is None or n is None:
+        return None
+    x, start, end = float(found), float(first), float(last)
+    if not 0 < n < LONG - 1 or math.isnan(x) or start == end or not _finite(start, end):
+        return None
+    if start > end:
+        x, start, end = -x, -start, -end
+    return 0 if x < start else n + 1 if x >= end else int(n * (x - start) / (end - start)) + 1
+
+
+def _finite(*values: float) -> bool:
+    return all(map(math.isfinite, values))
+
+
 FUNCTIONS = table(
     [
         Function("sqrt", _of_double(math.sqrt), 1, 1),
@@ -156,6 +185,9 @@ FUNCTIONS = table(
         Function("acos", _of_double(math.acos), 1, 1),
         Function("atan", _of_double(math.atan), 1, 1),
         Function("atan2", _of_doubles(lambda y, x: math.atan2(y + 0.0, x + 0.0)), 2, 2),
+        Function("nanvl", _nanvl, 2, 2, on_missing=True),
+        Function("factorial", _factorial, 1, 1),
+        Function("width_bucket", _width_bucket, 4, 4),
         Function("pi", lambda: math.pi, 0, 0),
         Function("e", lambda: math.e, 0, 0),
     ],

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from remuda.model.functions.arguments import short, text
+from remuda.model.functions.arguments import LONGEST_LIST, integer, short, text
 from remuda.model.functions.extremes import Pick, extreme
 from remuda.model.functions.function import Function, table
 from remuda.model.functions.text import joined
@@ -163,6 +163,50 @@ def _array_sort(value: Any) -> list[Any] | None:
     return None if found is None else sorted(found, key=lambda one: one is None)
 
 
+def _array_remove(value: Any, unwanted: Any) -> list[Any] | None:
+    several, known = _listed(value), key(unwanted)
+    return None if several is None else [one for one in several if one is None or key(one) != known]
+
+
+def _array_append(value: Any, last: Any) -> list[Any] | None:
+    several = _listed(value)
+    return None if several is None else [*several, tidy(last)]
+
+
+def _array_prepend(value: Any, first: Any) -> list[Any] | None:
+    several = _listed(value)
+    return None if several is None else [tidy(first), *several]
+
+
+def _array_compact(value: Any) -> list[Any] | None:
+    several = _listed(value)
+    return None if several is None else [one for one in several if one is not None]
+
+
+def _flatten(value: Any) -> list[Any] | None:
+    """The elements of the lists of a list; missing where one of these is none."""
+    if not isinstance(value, list) or not all(isinstance(one, list) for one in value):
+        return None
+    return [tidy(part) for one in value for part in one]
+
+
+def _array_repeat(value: Any, count: Any) -> list[Any] | None:
+    n = short(count)
+    return None if n is None or n > LONGEST_LIST else [tidy(value)] * n
+
+
+def _sequence(first: Any, last: Any, step: Any = None) -> list[int] | None:
+    """Integers from one to another, both included; downwards where the last is the lesser."""
+    start, end = integer(first), integer(last)
+    if start is None or end is None:
+        return None
+    by = (1 if start <= end else -1) if step is None else integer(step)
+    if by is None or (end - start) * by < 0 or (by == 0 and start != end):
+        return None
+    n = (end - start) // (by or 1) + 1
+    return [start + i * by for i in range(n)] if n <= LONGEST_LIST else None
+
+
 def _map_keys(value: Any) -> list[Any] | None:
     return list(value) if isinstance(value, dict) else None
 
@@ -195,6 +239,13 @@ FUNCTIONS = table(
         Function("slice", _slice, 3, 3, whole=True),
         Function("sort_array", _sort_array, 1, 2, whole=True),
         Function("array_sort", _array_sort, 1, 1, whole=True),
+        Function("array_remove", _array_remove, 2, 2, whole=True),
+        Function("array_append", _array_append, 2, 2, on_missing=True, whole=True),
+        Function("array_prepend", _array_prepend, 2, 2, on_missing=True, whole=True),
+        Function("array_compact", _array_compact, 1, 1, whole=True),
+        Function("flatten", _flatten, 1, 1, whole=True),
+        Function("array_repeat", _array_repeat, 2, 2, on_missing=True, whole=True),
+        Function("sequence", _sequence, 2, 3),
         Function("map_keys", _map_keys, 1, 1, whole=True),
         Function("map_values", _map_values, 1, 1, whole=True),
         Function("map_contains_key", _map_contains_key, 2, 2, whole=True),

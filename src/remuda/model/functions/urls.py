@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
-from urllib.parse import unquote_plus
+from urllib.parse import quote_plus, unquote_plus
 
 from remuda.errors import InvalidCriterion
-from remuda.model.functions.arguments import text
+from remuda.model.functions.arguments import LONGEST_TEXT, text
 from remuda.model.functions.function import Function, table
 
 _OTHER = r"[^\x00-\x9f\s]"  # letters beyond ASCII stand for themselves
@@ -33,6 +33,7 @@ _SERVER = re.compile(
     re.ASCII,
 )
 _DECODABLE = re.compile(rf"(?:[^%]|{_ESCAPED})*", re.DOTALL)
+_LONGEST_ESCAPE = 12  # of a character: four bytes
 _PARTS = ("HOST", "PATH", "QUERY", "REF", "PROTOCOL", "FILE", "AUTHORITY", "USERINFO")
 
 
@@ -95,10 +96,19 @@ def _url_decode(value: Any) -> str | None:
     return unquote_plus(spelt)
 
 
+def _url_encode(value: Any) -> str | None:
+    spelt = text(value)
+    if spelt is None or len(spelt) * _LONGEST_ESCAPE > LONGEST_TEXT:
+        return None
+    return quote_plus(spelt, safe="*").replace("~", "%7E")
+
+
 FUNCTIONS = table(
     [
         Function("parse_url", _parse_url, 2, 3, check=_check_part),
         Function("url_decode", _url_decode, 1, 1),
+        Function("url_encode", _url_encode, 1, 1),
     ],
+    try_url_decode="url_decode",
     try_parse_url="parse_url",
 )
