@@ -7,11 +7,12 @@ every commit has.
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, partial
 from itertools import count
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from rich.console import Console
@@ -25,7 +26,7 @@ from remuda.cli.rule_folders import read_folder
 
 _SINGLE = 50  # events that are matched one by one
 _BATCH = 2_000
-_LITERALS = 20_000
+_LITERALS = {"literals": 20_000, "million": 1_000_000}
 LANES = {
     "sigma": (
         "structured_windows", "match_heavy", "sysmon_file_event", "raw_windows", "regression",
@@ -33,12 +34,13 @@ LANES = {
     "adblock": ("requests",),
     "literals": ("planted",),
 }  # fmt: skip
+HERE = {**LANES, "million": ("planted",)}  # of which commits before the scan make nothing
 
 
 @lru_cache(maxsize=1)
 def _rules(name: str) -> tuple[list[rm.Criterion], dict[str, list[Any]]]:
-    if name == "literals":
-        words = _words(_LITERALS)
+    if name in _LITERALS:
+        words = _words(_LITERALS[name])
         rules = [rm.Criterion(f"w{i}", rm.attr("t").contains(one)) for i, one in enumerate(words)]
         return rules, {"planted": [{"t": text} for text in _planted(words, _BATCH)]}
     found = read_folder(name, SUITES / name)
@@ -110,7 +112,8 @@ def main() -> None:
     """Measure and print what is here: lanes, then the scan alone."""
     console = Console()
     table = Table("rules", "events", "what", "µs an event", title="texts, one thread")
-    for name, lanes in LANES.items():
+    scans: list[Table] = []
+    for name, lanes in HERE.items():
         try:
             rules, _ = _rules(name)
         except FileError as error:
@@ -119,14 +122,18 @@ def main() -> None:
         index, seconds = clock.timed(lambda name=name: _index(name))
         size = index.stats()["bytes"] / index.stats()["dimensions"]
         console.print(
-            f"{name}: {len(rules):,} rules built in {seconds:.1f} s, {size:.0f} bytes a dimension"
+            f"{name}: {len(rules):,} rules built in {seconds:.1f} s,"
+            f" {size:.0f} bytes a predicate in the matcher"
         )
         for lane in lanes:
             _, found = ways(name, lane)
             for way, call in found.items():
                 n = _SINGLE if "single" in way else min(len(_rules(name)[1][lane]), _BATCH)
                 table.add_row(name, lane, way, f"{clock.best(call, 3) / n * 1e6:,.1f}")
-    console.print(table)
+        if name in ("sigma", "adblock"):
+            scans.append(_scans_of_rules(name, lanes))
+    for one in (table, *scans):
+        console.print(one)
     console.print(_scans())
 
 
@@ -135,7 +142,11 @@ def _scans() -> Table:
     from remuda.encoding.texts import TermTexts, Texts
     from remuda.model.conditions import Contains
 
-    table = Table("literals", "bytes", "build s", "bytes a literal", "ns a byte", title="the scan")
+    table = Table(
+        "literals", "bytes", "build s", "bytes a literal", "ns a byte", "of the first",
+        title="the scan",
+    )  # fmt: skip
+    ordinary = 0.0
     for what, literals, texts in _hard():
         conditions = [(Contains(one), i) for i, one in enumerate(literals)]
         scan, seconds = clock.timed(lambda some=conditions: Texts([TermTexts(some)]))
@@ -144,10 +155,50 @@ def _scans() -> Table:
             held = {n for n, one in enumerate(literals) if one in texts[i]}
             if set(scan.spaces([(0, texts[i])])[0]) != held:
                 raise AssertionError(f"{what}: the scan differs from plain search")
-        cost = clock.best(lambda scan=scan, one=column: scan.of_arrays([(0, one)]), 3)
         n = sum(map(len, texts))
+        cost = clock.best(lambda scan=scan, one=column: scan.of_arrays([(0, one)]), 3) / n * 1e9
+        ordinary = ordinary or cost
         size = scan.scanner.words.nbytes / len(literals)
-        table.add_row(what, f"{n:,}", f"{seconds:.2f}", f"{size:,.0f}", f"{cost / n * 1e9:.1f}")
+        table.add_row(
+            what, f"{n:,}", f"{seconds:.2f}", f"{size:,.0f}", f"{cost:.1f}",
+            f"{cost / ordinary:.1f}×",
+        )  # fmt: skip
+    return table
+
+
+def _scans_of_rules(name: str, lanes: Sequence[str]) -> Table:
+    """The scan of the texts in a lane's fields by all that rules ask of them."""
+    from remuda.encoding.encoder import Encoder
+    from remuda.encoding.plan import plan
+
+    rules, events = _rules(name)
+    encoder, seconds = clock.timed(
+        lambda: Encoder(plan([one.expression for one in rules], takes_cnf=True)[1])
+    )
+    scan, more = clock.timed(lambda: encoder.texts)
+    n_asked = sum(len(term.texts.conditions) for one in encoder.origins for term in one.timeless)
+    table = Table(
+        "rules", "events", "texts", "bytes", "ns a byte",
+        title=f"the scan of {n_asked:,} conditions: {scan.scanner.words.nbytes / n_asked:,.0f}"
+        f" bytes each, made in {more:.2f} s after {seconds:.1f} s of planning",
+    )  # fmt: skip
+    for lane in lanes:
+        jobs = [
+            (term.number, event[field].lower() if term.lowers else event[field])
+            for event in events[lane][:_BATCH]
+            for one in encoder.origins
+            if (field := str(one.origin)) in event and type(event[field]) is str
+            for term in one.timeless
+            if term.of_texts
+        ]
+        if not jobs:
+            continue
+        edges = np.cumsum([0, *(len(text.encode()) for _, text in jobs)])
+        data = np.frombuffer("".join(text for _, text in jobs).encode(), np.uint8)
+        bases = scan.scanner.bases[[number for number, _ in jobs]]
+        call = partial(scan.scanner.scan, data, edges[:-1].copy(), edges[1:].copy(), bases)
+        cost = clock.best(call, 3) / len(data) * 1e9
+        table.add_row(name, lane, f"{len(jobs):,}", f"{len(data):,}", f"{cost:.1f}")
     return table
 
 
@@ -161,5 +212,6 @@ def _hard() -> Iterator[tuple[str, list[str], list[str]]]:
     yield "10,000, all in one text", words[:10_000], ["".join(words[:10_000])]
     common = [f"common{one}" for one in words]
     yield "20,000 that begin alike", common, ["common" * 200] * 50
+    yield "one that is everywhere", [*words, "e"], ["e" * 100] * 2_000
     large = _words(1_000_000)
     yield "1,000,000 random", large, _planted(large, 2_000)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import random
 import sys
 import unicodedata
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -76,6 +78,7 @@ DEMANDS: dict[str, tuple[Regex | Like, list[Demand]]] = {
     "with and without case": (finds("A(?i)b"), [fold(("ab",))]),
     "flags end with their group": (finds("(?:(?i)a)B"), [fold(("ab",))]),
     "flags switched off": (finds("(?i)a(?-i:B)c"), [fold(("abc",))]),
+    "escapes": (finds(r"\ta\n+\r"), [Demand(("\ta", "\r"))]),
     "a quotation": (finds(r"a\Qb.c\Ed"), [Demand(("a", "d"))]),
     "a code point": (finds(r"a\x62c\141d"), [Demand(("a", "c", "d"))]),
     "a brace": (finds("a{b"), [exact(("a{b",))]),
@@ -145,6 +148,17 @@ SCANNED: dict[str, tuple[list[TextCondition], str]] = {
     "cases": ([finds("(?i)KISS"), finds("kiss"), finds("(?i)^k.*s$")], "\u212ai\u017fS"),
     "cases at the end": ([finds("(?i)iss$"), Suffix("s")], "Ki\u017f\u017f"),
     "a byte inside of a character": ([Contains("\u017f"), Contains("\u013f")], "x\u017f"),
+    "patterns that demand hardly anything": (
+        [
+            *(finds(f"[0-9]{{{n}}}") for n in range(1, 40)),
+            *(finds(f" [{one}]+ ") for one in "abcdefgh"),
+            Regex("(?s).*[^ ] [0-9]{2}"),
+            Like("_%_"),
+            finds("(.){9,}"),
+            finds(r"\d\n"),
+        ],
+        "abc  a 123456789 bb 12",
+    ),
     "no text": ([Contains(""), Suffix(""), finds("^$"), Contains("a")], ""),
     "a megabyte": ([Contains("b"), Suffix("ba"), Like("%b%a"), finds("a{9}")], "a" * 10**6 + "ba"),
     "all bytes": ([Contains(chr(i)) for i in range(256)], "".join(map(chr, range(128, 256)))),
@@ -326,3 +340,44 @@ def test_an_index_of_300_conditions_that_share_texts() -> None:
     assert [found.ids(i) for i in range(len(lists))] == [
         [one.id for one in rules if one.holds({"t": row})] for row in lists
     ]
+
+
+EVENTS: dict[str, Any] = {
+    "texts": {"t": "FOO 12", "u": "foo"},
+    "a list": {"t": ["x", "Foo", "é FOO", None, 3, 3.5, True, {"t": "foo"}, ["foo"]]},
+    "the same element twice": {"t": ["Foo"] * 3, "u": ["x", "x"]},
+    "an empty list": {"t": [], "u": [[]]},
+    "half of a surrogate pair": {"t": "foo\ud800", "u": ["foo\ud800", "x"]},
+    "a number": {"t": 12, "u": [12]},
+    "inside": {"v": {"w": ["zz", {"x": "FOO 1"}]}},
+    "nothing": {},
+    "null": {"t": None, "u": [None]},
+    "another dict": OrderedDict(t="FOO 12"),
+    "no dict": 3,
+    "long": {"t": "x" * 20_000 + "foo 1", "u": "é" * 20_000 + "FOO"},
+}
+
+
+def test_events_that_are_new_and_those_seen_before() -> None:
+    everything = attr("$..*")
+    terms = (t, attr("u"), everything, fn.lower(t), fn.lower(attr("u")), fn.lower(everything))
+    asked = [
+        ask(term)
+        for term in terms
+        for ask in (
+            lambda one: one.contains("foo"),
+            lambda one: one.finds("[0-9]+$"),
+            lambda one: one.finds("o [0-9]"),
+            lambda one: one == "x",
+            lambda one: ~one.isin("foo"),
+            lambda one: one.exists(),
+        )
+    ]
+    rules = [Criterion(f"c{i}", one) for i, one in enumerate(asked)]
+    index = Index.build(rules)
+    expected = {name: [one.id for one in rules if one.holds(e)] for name, e in EVENTS.items()}
+    assert len({*map(tuple, expected.values())}) > 8
+    for _ in range(2):  # what is remembered says the same
+        assert {name: index.match(event) for name, event in EVENTS.items()} == expected
+    found = Index.build(rules).match_many(list(EVENTS.values()))
+    assert [found.ids(i) for i in range(len(EVENTS))] == list(expected.values())

@@ -66,16 +66,23 @@ def _decoded(line: bytes) -> Any:
         return None
 
 
-def read_events(path: str, format: str | None, text: Sequence[str], rejected: Rejected) -> Events:
+def read_events(
+    path: str,
+    format: str | None,
+    text: Sequence[str],
+    rejected: Rejected,
+    fields: frozenset[str] | None = None,
+) -> Events:
     """The events of a file, or of a directory of files that are alike.
 
     A line of JSON that is no object is an event all the same; a row of CSV that does not fit is
-    none. Columns named in `text` are text though they look otherwise.
+    none. Columns named in `text` are text though they look otherwise. Of lines of JSON, no more
+    than the `fields` are read, where they are named.
     """
     files = members(path)
     if not files:
         return Events(_LINES, iter(()))
-    sources = (_opened(file, kind_of(file, format), text, rejected) for file in files)
+    sources = (_opened(file, kind_of(file, format), text, rejected, fields) for file in files)
     first = next(sources)
 
     def portions() -> Iterator[Portion]:
@@ -103,22 +110,26 @@ def each_event(path: str, format: str | None = None) -> Iterator[Any]:
         yield from portion.objects()
 
 
-def _opened(path: str, kind: str, text: Sequence[str], rejected: Rejected) -> Events:
+def _opened(
+    path: str, kind: str, text: Sequence[str], rejected: Rejected, fields: frozenset[str] | None
+) -> Events:
     if kind == "jsonl":
-        return Events(_LINES, _json_portions(path, rejected))
+        return Events(_LINES, _json_portions(path, rejected, fields))
     if kind == "parquet":
         schema, batches = parquet_batches(path, AT_ONCE)
         return Events(schema, map(Portion, batches))
     return _csv(path, SEPARATORS[kind], text, rejected)
 
 
-def _json_portions(path: str, rejected: Rejected) -> Iterator[Portion]:
+def _json_portions(
+    path: str, rejected: Rejected, fields: frozenset[str] | None
+) -> Iterator[Portion]:
     with reading(path) as file:
         rows = json_rows(file, path)
         while some := list(islice(rows, AT_ONCE)):
             lines = [line.strip() for _, line in some]
             texts = pa.array([line.decode("utf-8", "replace") for line in lines], pa.string())
-            portion = decoded(lines, pa.RecordBatch.from_arrays([texts], schema=_LINES))
+            portion = decoded(lines, pa.RecordBatch.from_arrays([texts], schema=_LINES), fields)
             assert portion.errors is not None
             for (number, _), error in zip(some, portion.errors.to_pylist(), strict=True):
                 if error is not None:

@@ -151,7 +151,8 @@ def _in_process(job: Job) -> Figures:
 
     figures = Figures("events", matches=0)
     index = load(job.index, version=job.version)
-    events = read_events(job.events, job.input_format, job.text, figures.reject)
+    fields = index.fields() if job.question.weights is None else None
+    events = read_events(job.events, job.input_format, job.text, figures.reject, fields)
     with (
         working("matching") as progress,
         writing(job.output, job.format, _schema(events, job)) as sink,

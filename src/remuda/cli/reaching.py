@@ -96,7 +96,7 @@ def _in_process(
     figures = Figures("events", matches=0)
     index = load(path, version=version)
     with working("counting") as progress:
-        portions = read_events(events, format, text, figures.reject).portions
+        portions = read_events(events, format, text, figures.reject, index.fields()).portions
         counts = index.reach(figures.counted(portions, progress), **how)
     figures.matches = int(counts.sum())
     ids, asked = index.ids().array, index.ids(tags=how["tags"]).array

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 from sys import getsizeof
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -87,6 +87,7 @@ class TermEncoder:
 
     def __post_init__(self) -> None:
         self._chain = chain_of(self.term) if isinstance(self.origin, Attribute) else None
+        self.texts.lowers = any(one.name == "lower" for one in self._chain or ())
 
     def enter(self, dimension: Dimension, spaces: Spaces, start: int) -> None:
         """Take up one more dimension, whose spaces begin at `start`."""
@@ -113,8 +114,13 @@ class TermEncoder:
     @property
     def of_texts(self) -> bool:
         """Whether the scan of all terms says all of a text that there is to say."""
+        return self.shared and self.could_be_of_texts
+
+    @property
+    def could_be_of_texts(self) -> bool:
+        """Whether it would, once there is one."""
         reads = self._chain is not None and {one.name for one in self._chain} <= _TEXTS_OF_TEXTS
-        return reads and self.shared and not self.orders and not self.tests
+        return reads and not self.orders and not self.tests
 
     @property
     def by_element(self) -> bool:
@@ -124,7 +130,7 @@ class TermEncoder:
     @property
     def lowers(self) -> bool:
         """Whether texts are looked at in lower case."""
-        return any(one.name == "lower" for one in self._chain or ())
+        return self.texts.lowers
 
     def value(self, raw: Any, now: int) -> Any:
         """The value of the term for a present raw value; None where it is missing."""
@@ -238,10 +244,14 @@ class Memory:
         size = getsizeof(key) + (sum(map(_size, raw)) if type(raw) in (list, tuple) else 0)
         if size > _LARGE:
             return
-        self.taken += _ENTRY + size + getsizeof(spaces)
+        self.make_room(_ENTRY + size + getsizeof(spaces))
+        seen[key] = spaces
+
+    def make_room(self, n_bytes: int) -> None:
+        """Count what is remembered now; start anew where it is too much."""
+        self.taken += n_bytes
         if self.taken > _REMEMBERED:
             self.forget()
-        seen[key] = spaces
 
     def forget(self) -> None:
         """Start anew."""
@@ -261,15 +271,23 @@ class OriginEncoder:
     clocked: list[TermEncoder] = field(default_factory=list)
     lacks: list[tuple[int, LackSpaces]] = field(default_factory=list)  # with their first spaces
     seen: dict[Any, list[int]] = field(default_factory=dict)
+    group: int = -1  # of its terms in the scan, where that says all of a text; else -1
+    is_field: bool = field(init=False)  # whether a value of an event is the raw value
     _others: OriginEncoder | None = None
 
     def __post_init__(self) -> None:
         self.memory.seen.append(self.seen)
+        self.is_field = isinstance(self.origin, Attribute) and self.origin.is_field
 
     @property
     def by_element(self) -> bool:
         """Whether the spaces of a list are those of its elements, all together."""
         return not self.clocked and all(term.by_element for term in self.timeless)
+
+    @property
+    def of_texts(self) -> bool:
+        """Whether a scan of all terms says all of a text, and of an element that is one."""
+        return self.by_element and all(term.could_be_of_texts for term in self.timeless)
 
     @property
     def others(self) -> OriginEncoder:
@@ -280,6 +298,19 @@ class OriginEncoder:
                 self.origin, self.memory, self.aside, terms, self.clocked, self.lacks
             )
         return self._others
+
+    def raw(self, event: Any, found: list[int]) -> Any:
+        """The raw value in an event; where it is missing, the spaces that say so are added."""
+        try:
+            origin = self.origin
+            raw = origin.resolve(event)
+            if raw is None and self.lacks and isinstance(origin, Attribute):
+                found += self.lacking(origin.lack(event))
+        except MemoryError:
+            raise
+        except Exception:  # an event of a strange type, which has no such value
+            raw = None
+        return raw
 
     def remembered(self, raw: Any) -> tuple[Any, list[int] | None]:
         """What a value is remembered by, and its spaces if it was seen before; None for never."""
@@ -353,7 +384,7 @@ class OriginEncoder:
                 spaces, remaining = term.carefully(raw, now, self.aside)
                 found += spaces
                 kept.append(remaining)
-        self._others = None
+        self._others, self.group = None, -1
         self.timeless, self.clocked = made
         return sorted(found)
 
@@ -421,6 +452,7 @@ class Encoder:
         self.origins = list(by_origin.values())
         self._memory = memory
         self._texts: Texts | None = None
+        self._of_nothing: EventBatch | None = None
         self._apart: list[tuple[OriginEncoder, bool]] | None = None
         self._by_name: dict[str, list[OriginEncoder]] = {}  # of a field that it cannot do without
         self._others: list[OriginEncoder] = []
@@ -434,15 +466,21 @@ class Encoder:
     def forget(self) -> None:
         """Look anew at values that were seen: spaces were split."""
         self._memory.forget()
+        self._of_nothing = None
 
     @property
     def texts(self) -> Texts:
         """The scan of all texts."""
         if self._texts is None:  # two threads may both make it: they are the same
             terms = [term for one in self.origins for term in (*one.timeless, *one.clocked)]
-            texts = Texts([term.texts for term in terms])
+            numbers = {id(term): number for number, term in enumerate(terms)}
+            grouped = [one for one in self.origins if one.of_texts]
+            groups = [[numbers[id(term)] for term in one.timeless] for one in grouped]
+            texts = Texts([term.texts for term in terms], groups)
             for number, term in enumerate(terms):
                 term.scan, term.number, term.shared = texts, number, True
+            for number, one in enumerate(grouped):
+                one.group = number
             self._texts = texts
         return self._texts
 
@@ -475,45 +513,128 @@ class Encoder:
         """A batch of events that are Python objects."""
         rows = [self.spaces(event, now) for event in events]
         if len(rows) == 1:
-            if not rows[0]:
-                return _NOTHING
-            return EventBatch(np.array([0, len(rows[0])]), np.array(rows[0], np.int32))
+            return _alone(rows[0])
         items = [space for row in rows for space in row]
         return EventBatch(starts_of([len(row) for row in rows]), np.array(items, np.int32))
 
+    def encode_one(self, event: Any, now: int) -> EventBatch:
+        """One event that is a Python object, as a batch."""
+        if event or type(event) is not dict:
+            return _alone(self.spaces(event, now))
+        if self._of_nothing is None:  # what an event without any field says is always the same
+            found = _alone(self.spaces(event, now))
+            if any(one.clocked for one in self._others):
+                return found
+            self._of_nothing = found
+        return self._of_nothing
+
     def spaces(self, event: Any, now: int) -> list[int]:
-        """The present spaces of one event, ascending."""
+        """The present spaces of one event, ascending, each once."""
         if self._texts is None:
             _ = self.texts
-        found: list[int] = []
-        present: list[tuple[OriginEncoder, Any]] = []
-        if isinstance(event, dict):  # its fields are few, the attributes may be many
-            named = [one for name in event if name in self._by_name for one in self._by_name[name]]
+        found, fresh, present = list[int](), _Fresh([], [], []), list[tuple[OriginEncoder, Any]]()
+        if type(event) is dict:  # its fields are few, the attributes may be many
+            named = self._of_fields(event, found, fresh, present)
         else:
-            named = [one for several in self._by_name.values() for one in several]
+            names = event if isinstance(event, dict) else self._by_name
+            named = [one for name in names for one in self._by_name.get(name, ())]
         for encoder in (*named, *self._others):
-            try:
-                origin = encoder.origin
-                raw = origin.resolve(event)
-                if raw is None and encoder.lacks and isinstance(origin, Attribute):
-                    found += encoder.lacking(origin.lack(event))
-            except MemoryError:
-                raise
-            except Exception:  # an event of a strange type, which has no such value
-                raw = None
-            if raw is None:
-                continue
-            kind = type(raw)
-            plain = (kind is str or kind is int) and not encoder.clocked
-            seen = encoder.seen.get(raw) if plain else None  # the common case, kept short
-            if seen is None:
+            raw = encoder.raw(event, found)
+            if type(raw) is list and encoder.group >= 0:
+                found += fresh.of_elements(encoder, raw, now)
+            elif raw is not None:
                 present.append((encoder, raw))
-            else:
-                found += seen
+        if fresh.texts:
+            found += self._scanned(fresh, now)
         if present:
             for spaces in spaces_of(present, now):
                 found += spaces
-        found.sort()
+        return sorted(set(found))
+
+    def _of_fields(
+        self,
+        event: dict[Any, Any],
+        found: list[int],
+        fresh: _Fresh,
+        present: list[tuple[OriginEncoder, Any]],
+    ) -> list[OriginEncoder]:
+        """See to plain values of fields; the origins that are left."""
+        named: list[OriginEncoder] = []
+        by_name = self._by_name
+        for name, raw in event.items():
+            kind = type(raw)
+            for encoder in by_name.get(name, ()):
+                if not encoder.is_field or (kind is not str and kind is not int):
+                    named.append(encoder)
+                    continue
+                seen = None if encoder.clocked else encoder.seen.get(raw)
+                if seen is not None:
+                    found += seen
+                elif kind is str and (group := encoder.group) >= 0 and is_text(raw):
+                    fresh.texts.append(raw)
+                    fresh.encoders.append(encoder)
+                    fresh.groups.append(group)
+                else:
+                    present.append((encoder, raw))
+        return named
+
+    def _scanned(self, fresh: _Fresh, now: int) -> list[int]:
+        """The spaces of texts that were not seen before; they are remembered."""
+        texts, encoders, groups = fresh
+        try:
+            ends, found, more = self.texts.of_groups(texts, groups)
+        except MemoryError:
+            raise
+        except Exception:  # value by value, so that only what is at fault goes without
+            pairs = zip(encoders, texts, strict=True)
+            return [space for one, text in pairs for space in one.spaces(text, now)]
+        n_characters = sum(map(len, texts))
+        self._memory.make_room(len(texts) * _ENTRY + 2 * n_characters + 8 * len(found))
+        begin = 0
+        for encoder, text, end in zip(encoders, texts, ends, strict=True):
+            encoder.seen[text] = found[begin:end]
+            begin = end
+        for i, spaces in more.items():
+            encoders[i].seen[texts[i]] = sorted({*encoders[i].seen[texts[i]], *spaces})
+            found += spaces
+        if n_characters > _LARGE:
+            for encoder, text in zip(encoders, texts, strict=True):
+                if len(text) > _LARGE:
+                    encoder.seen.pop(text, None)
+        return found
+
+
+def _alone(spaces: list[int]) -> EventBatch:
+    if not spaces:
+        return _NOTHING
+    return EventBatch(np.array([0, len(spaces)]), np.array(spaces, np.int32))
+
+
+class _Fresh(NamedTuple):
+    """Texts that were not seen before, each with the encoder whose group it is scanned by."""
+
+    texts: list[str]
+    encoders: list[OriginEncoder]
+    groups: list[int]  # as they were: another thread may find that an encoder has none
+
+    def of_elements(self, encoder: OriginEncoder, raw: list[Any], now: int) -> list[int]:
+        """The spaces of elements, each as if it were alone; those of texts come later."""
+        found: list[int] = []
+        group = encoder.group
+        texts = {one for one in raw if type(one) is str}
+        for text in texts:
+            seen = encoder.seen.get(text)
+            if seen is not None:
+                found += seen
+            elif group >= 0 and is_text(text):
+                self.texts.append(text)
+                self.encoders.append(encoder)
+                self.groups.append(group)
+            else:
+                found += encoder.spaces([text], now)
+        for one in raw:
+            if type(one) is not str:
+                found += encoder.spaces([one], now)
         return found
 
 

@@ -22,6 +22,7 @@ from remuda.language import json_form
 
 Array: TypeAlias = Any  # pyarrow has no types of its own
 Rows: TypeAlias = Any  # a list of objects, or a table or batch of Arrow's
+Fields: TypeAlias = Callable[[], frozenset[str] | None]  # those looked at, or None for all
 
 AT_ONCE = 1 << 14  # events that are read together where their number is not known
 _WIDE = 1 << 23  # cells; a map with more is read row by row
@@ -80,10 +81,14 @@ def _some(rows: Rows, start: int, n: int) -> Rows:
 
 
 class Source:
-    """Events as a user has them, taken so many at a time; `n_rows` is None for a stream."""
+    """Events as a user has them, taken so many at a time; `n_rows` is None for a stream.
 
-    def __init__(self, events: Any) -> None:
+    `fields` tells which fields of JSON texts are looked at, or None for all.
+    """
+
+    def __init__(self, events: Any, fields: Fields = lambda: None) -> None:
         self.n_rows: int | None = None
+        self._fields = fields
         self._portions = self._opened(events)
         self._rest: Portion | None = None
         self._start, self._n_taken = 0, 0
@@ -111,9 +116,9 @@ class Source:
         if _is_arrow(events):
             return self._of_arrow(events)
         if isinstance(events, bytes | bytearray | memoryview):
-            return _of_lines(io.BytesIO(events))
+            return _of_lines(io.BytesIO(events), self._fields)
         if isinstance(events, io.BufferedIOBase | io.RawIOBase):
-            return _of_lines(events)
+            return _of_lines(events, self._fields)
         if isinstance(events, Iterable) and not isinstance(events, str | Mapping):
             return _of_items(iter(events))
         raise TypeError(
@@ -174,25 +179,29 @@ def _of_batches(reader: pa.RecordBatchReader) -> Iterator[Portion]:
         yield Portion(pa.Table.from_batches(held))
 
 
-def _of_lines(lines: Iterable[bytes]) -> Iterator[Portion]:
+def _of_lines(lines: Iterable[bytes], fields: Fields) -> Iterator[Portion]:
     rest = (line for line in lines if line.strip())
+    looked_at = fields()
     while some := list(islice(rest, AT_ONCE)):
-        yield decoded(some)
+        yield decoded(some, None, looked_at)
 
 
-def decoded(texts: Iterable[str | bytes | None], given: Rows = None) -> Portion:
-    """The events that JSON texts say."""
-    pairs = [_decoded(text) for text in texts]
+def decoded(
+    texts: Iterable[str | bytes | None], given: Rows = None, fields: frozenset[str] | None = None
+) -> Portion:
+    """The events that JSON texts say, with no more than those fields, where some are named."""
+    reader = json_form.EventReader(fields)
+    pairs = [_decoded(text, reader) for text in texts]
     errors = pa.array([error for _, error in pairs], pa.string())
     return Portion([event for event, _ in pairs], given, errors)
 
 
-def _decoded(text: str | bytes | None) -> tuple[Any, str | None]:
+def _decoded(text: str | bytes | None, reader: json_form.EventReader) -> tuple[Any, str | None]:
     """The event that a JSON text says, and why it is not an object."""
     if text is None:
         return None, "the event is null"
     try:
-        event = json_form.read_event(text)
+        event = reader.read(text)
     except ParseError as error:
         return None, error.reason
     if isinstance(event, dict):
@@ -200,14 +209,14 @@ def _decoded(text: str | bytes | None) -> tuple[Any, str | None]:
     return event, f"the event is {_JSON_TYPES.get(type(event), 'a number')}, not an object"
 
 
-def in_column(given: Rows, column: Array, fields: Callable[[], frozenset[str] | None]) -> Portion:
+def in_column(given: Rows, column: Array, fields: Fields) -> Portion:
     """The events in a column of the rows: structs, maps or JSON texts.
 
     `fields` tells which fields are looked at, or None for all; it is asked where that helps.
     """
     kind = column.type
     if not pa.types.is_nested(kind):
-        return decoded(column.to_pylist(), given)
+        return decoded(column.to_pylist(), given, fields())
     if not pa.types.is_struct(kind) and not pa.types.is_map(kind):
         raise TypeError(f"an event is a struct, a map or a JSON string, not {kind}")
     reasons = pa.array([None, "the event is null"], pa.string())

@@ -308,33 +308,80 @@ class Scratch:
     def __init__(self, n_literals: int, most: int) -> None:
         self.stamps = np.zeros(n_literals, np.int32)
         self.clock = 0
-        self.targets = np.empty(max(2 * most, 1 << 12), np.int32)
+        self.targets = np.empty(max(3 * most, 1 << 12), np.int32)
         self.folded = np.empty(1 << 12, np.uint8)
 
 
-class Scanner:
-    """Tables one behind the other, and the scan of texts by them; for any number of threads."""
+class Groups(NamedTuple):
+    """Tables by which a text is scanned together."""
 
-    def __init__(self, tables: Sequence[Ints]) -> None:
+    starts: Longs
+    tables: Longs  # where each begins, doubled, and one more where texts are in lower case
+    most: Longs  # targets that one text can have by all tables of a group
+
+
+class Scanner:
+    """Tables one behind the other, and the scan of texts by them; for any number of threads.
+
+    `groups` have numbers of tables, each with whether it is for texts in lower case.
+    """
+
+    def __init__(
+        self, tables: Sequence[Ints], groups: Sequence[Sequence[tuple[int, bool]]] = ()
+    ) -> None:
         self.bases = starts_of(list(map(len, tables)))
         self.words: Ints = frozen(np.concatenate(tables)) if tables else np.zeros(0, np.int32)
         headers = [table[: len(_AT)] for table in tables]
+        most = [int(one[_AT.most]) for one in headers]
+        bases = self.bases.tolist()
+        self._groups = Groups(
+            starts_of(list(map(len, groups))),
+            np.array([2 * bases[i] + low for group in groups for i, low in group], np.int64),
+            np.array([sum(most[i] for i, _ in group) for group in groups], np.int64),
+        )
         self._n_literals = max((int(one[_AT.n_literals]) for one in headers), default=0)
-        self._most = max((int(one[_AT.most]) for one in headers), default=0)
+        self._most = max((*most, *self._groups.most.tolist()), default=0)
         self._spare: deque[Scratch] = deque()
 
-    def scan(self, data: Bytes, starts: Longs, ends: Longs, bases: Longs) -> Ragged:
-        """The targets of each text, ascending, each once; `bases` has the table of each."""
+    def _lend(self, n_scans: int, n_bytes: int) -> Scratch:
         try:
             scratch = self._spare.pop()
         except IndexError:
             scratch = Scratch(self._n_literals, self._most)
-        n = len(starts)
-        if scratch.clock + n >= _LAST_CLOCK:
+        if scratch.clock + n_scans >= _LAST_CLOCK:
             scratch.stamps[:] = 0
             scratch.clock = 0
-        if len(data) > len(scratch.folded):
-            scratch.folded = np.empty(2 * len(data), np.uint8)
+        if n_bytes > len(scratch.folded):
+            scratch.folded = np.empty(2 * n_bytes, np.uint8)
+        return scratch
+
+    def scan_grouped(
+        self, data: bytes, sizes: Longs, groups: Longs
+    ) -> tuple[list[int], list[int], list[int]]:
+        """The spaces of each text by the tables of its group, ascending, each once.
+
+        Where those of each end, all of them, and pairs of a text and the ~number of a condition to
+        be tried. The texts stand one behind the other, and then once more in lower case; `sizes`
+        has both.
+        """
+        n, done = len(groups), 0
+        scratch = self._lend(n * len(self._groups.tables), len(data))
+        ends = np.empty(n, np.int64)
+        spaces, doubts = list[int](), list[int]()
+        while done < n:
+            done, n_spaces, n_doubts, scratch.clock = _scan_grouped(
+                np.frombuffer(data, np.uint8), sizes, groups, self._groups, self.words, done,
+                scratch.clock, scratch.stamps, scratch.folded, scratch.targets, ends,
+            )  # fmt: skip
+            doubts += scratch.targets[len(scratch.targets) - n_doubts :].tolist()
+            spaces += scratch.targets[:n_spaces].tolist()
+        self._spare.append(scratch)
+        return ends.tolist(), spaces, doubts
+
+    def scan(self, data: Bytes, starts: Longs, ends: Longs, bases: Longs) -> Ragged:
+        """The targets of each text, ascending, each once; `bases` has the table of each."""
+        n = len(starts)
+        scratch = self._lend(n, len(data))
         counts, done, pieces = np.zeros(n + 1, np.int64), 0, []
         while True:
             done, n_targets = _scan(
@@ -365,33 +412,97 @@ def _scan(
     counts: Longs,
 ) -> tuple[int, int]:
     """Scan texts from number `done` on while there is room; how many are done, and targets."""
-    octets = words.view(np.uint8)
     n = 0
     for i in range(done, len(starts)):
         base = bases[i]
         if len(targets) - n < words[base + _AT.most]:
             return i, n
-        first, begin, end = n, starts[i], ends[i]
-        now = np.int32(clock + i + 1)
-        always = base + words[base + _AT.always]
-        for j in range(always, always + words[base + _AT.n_always]):
-            targets[n] = words[j]
-            n += 1
-        order = base + words[base + _AT.orders]
-        for _ in range(words[base + _AT.n_orders]):
-            targets[n] = words[order] + _place(words, octets, base, order, data, begin, end)
-            n += 1
-            order += _ORDER
-        if words[base + _AT.cased]:
-            at = base + words[base + _AT.cased]
-            n = _walk(words, octets, base, at, data, begin, end, stamps, now, targets, n)
-        if words[base + _AT.folded]:
-            at = base + words[base + _AT.folded]
-            end = _fold(data, begin, end, folded)
-            n = _walk(words, octets, base, at, folded, 0, end, stamps, now, targets, n)
+        first, now = n, np.int32(clock + i + 1)
+        n = _scan_one(words, base, data, starts[i], ends[i], stamps, now, folded, targets, n)
         n = _once(targets, first, n)
         counts[i + 1] = n - first
     return len(starts), n
+
+
+@kernel
+def _scan_grouped(
+    data: Bytes,
+    sizes: Longs,
+    which: Longs,
+    groups: Groups,
+    words: Ints,
+    done: int,
+    clock: int,
+    stamps: Ints,
+    folded: Bytes,
+    targets: Ints,
+    ends: Longs,
+) -> tuple[int, int, int, int]:
+    """The same by groups of tables: texts done, spaces, words of doubts at the end, the clock."""
+    n_texts, n, n_doubts = len(which), 0, 0
+    begin, low = 0, 0
+    for i in range(n_texts):
+        low += sizes[i]
+    before = 0 if done == 0 else ends[done - 1]
+    for i in range(n_texts):
+        end, low_end, group = begin + sizes[i], low + sizes[n_texts + i], which[i]
+        if i >= done:
+            if len(targets) - n - n_doubts < 3 * groups.most[group]:
+                return i, n, n_doubts, clock
+            first = n
+            for j in range(groups.starts[group], groups.starts[group + 1]):
+                table = groups.tables[j]
+                clock += 1
+                at, stop = (low, low_end) if table & 1 else (begin, end)
+                n = _scan_one(
+                    words, table >> 1, data, at, stop, stamps, np.int32(clock), folded, targets, n
+                )
+            last, n = _once(targets, first, n), first
+            for j in range(first, last):
+                if targets[j] >= 0:
+                    targets[n] = targets[j]
+                    n += 1
+                else:
+                    n_doubts += 2
+                    targets[len(targets) - n_doubts] = i
+                    targets[len(targets) - n_doubts + 1] = targets[j]
+            ends[i] = before + n
+        begin, low = end, low_end
+    return n_texts, n, n_doubts, clock
+
+
+@bare
+def _scan_one(
+    words: Ints,
+    base: int,
+    data: Bytes,
+    begin: int,
+    end: int,
+    stamps: Ints,
+    now: np.int32,
+    folded: Bytes,
+    targets: Ints,
+    n: int,
+) -> int:
+    """Write the targets of a text by one table, from n on, in any order; the new n."""
+    octets = words.view(np.uint8)
+    always = base + words[base + _AT.always]
+    for j in range(always, always + words[base + _AT.n_always]):
+        targets[n] = words[j]
+        n += 1
+    order = base + words[base + _AT.orders]
+    for _ in range(words[base + _AT.n_orders]):
+        targets[n] = words[order] + _place(words, octets, base, order, data, begin, end)
+        n += 1
+        order += _ORDER
+    if words[base + _AT.cased]:
+        at = base + words[base + _AT.cased]
+        n = _walk(words, octets, base, at, data, begin, end, stamps, now, targets, n)
+    if words[base + _AT.folded]:
+        at = base + words[base + _AT.folded]
+        length = _fold(data, begin, end, folded)
+        n = _walk(words, octets, base, at, folded, 0, length, stamps, now, targets, n)
+    return n
 
 
 @bare

@@ -13,10 +13,15 @@ from remuda.arrays import Longs, Ragged
 from remuda.encoding.scanning import Asked, Bytes, Scanner, table_of
 from remuda.encoding.spaces import OTHER, LackSpaces, ValueSpaces
 from remuda.model.conditions import Contains, Like, Regex, Suffix
+from remuda.model.demands import Demand
+from remuda.model.patterns import found_among, regex
 from remuda.model.values import Kind
 
 Array: TypeAlias = Any  # pyarrow has no types of its own
 TextCondition = Regex | Like | Suffix | Contains
+_LONG = 3  # characters of a text that is seldom met by chance
+_SMALL = 64  # instructions of a pattern that is tried together with others
+_TOGETHER = 512  # of a set: RE2 may have to go through all of them for every byte
 
 
 @dataclass(slots=True)
@@ -25,20 +30,45 @@ class TermTexts:
 
     conditions: list[tuple[TextCondition, int]] = field(default_factory=list)
     cells: list[tuple[int, ValueSpaces | LackSpaces]] = field(default_factory=list)
+    lowers: bool = False  # whether texts are looked at in lower case
 
     def __bool__(self) -> bool:
         return bool(self.conditions or self.cells)
 
 
-class Texts:
-    """The texts of several terms, which are numbered in their order."""
+@dataclass(slots=True)
+class Trial:
+    """Patterns that are tried together where a text may match one, each with its "yes"."""
 
-    def __init__(self, terms: Sequence[TermTexts]) -> None:
-        self.tried: list[tuple[TextCondition, int]] = []
-        self.scanner = Scanner([self._table(term) for term in terms])
+    lowers: bool
+    patterns: tuple[str, ...] = ()
+    spaces: tuple[int, ...] = ()
+    n_instructions: int = 0
+
+    def add(self, pattern: str, space: int, n_instructions: int) -> None:
+        self.patterns += (pattern,)
+        self.spaces += (space,)
+        self.n_instructions += n_instructions
+
+    def held(self, text: str | bytes) -> list[int]:
+        """The spaces of those that the text, in lower case if it must be, matches."""
+        return [self.spaces[i] for i in found_among(self.patterns, text)]
+
+
+class Texts:
+    """The texts of several terms, which are numbered in their order.
+
+    `groups` are numbers of terms that are asked about the same text.
+    """
+
+    def __init__(self, terms: Sequence[TermTexts], groups: Sequence[Sequence[int]] = ()) -> None:
+        self.tried: list[Trial] = []
+        tables = [self._table(term) for term in terms]
+        low = [term.lowers for term in terms]
+        self.scanner = Scanner(tables, [[(i, low[i]) for i in group] for group in groups])
 
     def _table(self, term: TermTexts) -> Any:
-        asked = Asked()
+        asked, shared = Asked(), None
         for start, spaces in term.cells:
             if isinstance(spaces, ValueSpaces) and Kind.STRING in spaces.first:
                 first = start + spaces.first[Kind.STRING]
@@ -47,9 +77,18 @@ class Texts:
                 asked.always[start + OTHER] = None
         for condition, space in term.conditions:
             demands = condition.demands
-            asked.add(demands, space, len(self.tried))
-            if not all(demand.exact for demand in demands):
-                self.tried.append((condition, space))
+            number = len(self.tried)
+            if isinstance(condition, Regex | Like) and not all(one.exact for one in demands):
+                size = _size(condition) if _is_common(demands) else _SMALL
+                if size < _SMALL:  # tried for many texts, so not by itself
+                    if shared is None or self.tried[shared].n_instructions + size > _TOGETHER:
+                        shared = number
+                        self.tried.append(Trial(term.lowers))
+                    number = shared
+                else:
+                    self.tried.append(Trial(term.lowers))
+                self.tried[number].add(condition.found_pattern, space, size)
+            asked.add(demands, space, number)
         return table_of(asked)
 
     def spaces(self, jobs: Sequence[tuple[int, str]]) -> list[list[int]]:
@@ -63,10 +102,35 @@ class Texts:
         found = self.scanner.scan(data, starts, ends, self.scanner.bases[numbers])
         edges, items = found.starts.tolist(), found.items.tolist()
         rows = [items[edges[i] : edges[i + 1]] for i in range(len(jobs))]
-        for row, (_, text) in zip(rows, jobs, strict=True):
+        for row, text in zip(rows, encoded, strict=True):
             if row and row[0] < 0:
                 row[:] = self._decided(row, text)
         return rows
+
+    def of_groups(
+        self, texts: Sequence[str], groups: Sequence[int]
+    ) -> tuple[list[int], list[int], dict[int, list[int]]]:
+        """The spaces of each text on all terms of its group, ascending; one call for all.
+
+        Where those of each end, all of them, and those of some texts that had to be tried.
+        """
+        joined = "".join(texts)
+        if joined.isascii():
+            data, sizes = joined.encode(), list(map(len, texts))
+            data += data.lower()
+            sizes += sizes
+        else:
+            both = [text.encode() for text in texts]
+            both += [text.lower().encode() for text in texts]
+            data, sizes = b"".join(both), list(map(len, both))
+        ends, found, doubts = self.scanner.scan_grouped(data, np.array(sizes), np.array(groups))
+        more: dict[int, list[int]] = {}
+        for i, target in zip(doubts[::2], doubts[1::2], strict=True):
+            trial = self.tried[~target]
+            held = trial.held(texts[i].lower() if trial.lowers else texts[i])
+            if held:
+                more.setdefault(i, []).extend(held)
+        return ends, found, more
 
     def of_arrays(self, columns: Sequence[tuple[int, Array]]) -> Ragged:
         """The spaces of each row of columns that hold the texts of terms, none of them null."""
@@ -86,32 +150,40 @@ class Texts:
         if not len(doubtful):
             return by_rows
         jobs = np.searchsorted(found.starts, doubtful, side="right") - 1
-        held, values = np.zeros(len(doubtful), np.bool_), dict[int, str]()
-        for i, (job, target) in enumerate(
-            zip(jobs.tolist(), found.items[doubtful].tolist(), strict=True)
-        ):
-            if job not in values:
-                values[job] = columns[job % n_columns][1][job // n_columns].as_py()
-            held[i] = self.tried[~target][0].accepts(values[job])
+        begins, stops = starts.ravel()[jobs].tolist(), ends.ravel()[jobs].tolist()
+        held = [
+            self.tried[~target].held(data[begin:stop].tobytes())
+            for target, begin, stop in zip(
+                found.items[doubtful].tolist(), begins, stops, strict=True
+            )
+        ]
         owners = np.repeat(np.arange(n_rows), np.diff(by_rows.starts))
-        spaces = [self.tried[~target][1] for target in found.items[doubtful[held]].tolist()]
+        late = np.repeat(jobs // n_columns, list(map(len, held)))
+        spaces = [space for several in held for space in several]
         sure = found.items >= 0
         return by_row(
-            np.concatenate([owners[sure], jobs[held] // n_columns]),
+            np.concatenate([owners[sure], late]),
             np.concatenate([found.items[sure], np.array(spaces, np.int32)]),
             n_rows,
         )
 
-    def _decided(self, row: list[int], text: str) -> list[int]:
+    def _decided(self, row: list[int], text: bytes) -> list[int]:
         """The spaces among targets, and those of the conditions among them that hold."""
         found = {target for target in row if target >= 0}
         for target in row:
             if target >= 0:
                 break
-            condition, space = self.tried[~target]
-            if space not in found and condition.accepts(text):
-                found.add(space)
+            found.update(self.tried[~target].held(text))
         return sorted(found)
+
+
+def _is_common(demands: Sequence[Demand]) -> bool:
+    """Whether many texts meet one of them: none has a text of some length."""
+    return any(max(map(len, one.pieces), default=0) < _LONG for one in demands if not one.exact)
+
+
+def _size(condition: Regex | Like) -> int:
+    return regex(condition.found_pattern).programsize
 
 
 def by_row(rows: Longs, spaces: Any, n_rows: int) -> Ragged:

@@ -11,6 +11,7 @@ import itertools
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from typing import Any, NamedTuple, TypeVar
 
@@ -19,7 +20,7 @@ import pyarrow as pa
 
 from remuda.arrays import Longs, frozen
 from remuda.encoding.encoder import Encoder
-from remuda.encoding.events import AT_ONCE, Portion, Source
+from remuda.encoding.events import AT_ONCE, Fields, Portion, Source
 from remuda.encoding.regions import Region
 from remuda.encoding.table import EventBatch
 from remuda.encoding.vocabulary import Dimension, View
@@ -213,6 +214,10 @@ class Index:
         """The paths that the criteria look at, in code-point order."""
         return sorted(map(str, _attributes(self._state)))
 
+    def fields(self) -> frozenset[str] | None:
+        """The fields of events that the criteria look at; None where they look at whole events."""
+        return _fields(self._state)
+
     def field_names(self) -> set[str]:
         """Every name in those paths, and in those that are looked at within elements of lists."""
         return _field_names(self._state)
@@ -353,7 +358,9 @@ class Index:
         """The whole answer."""
         names = Names(self._state)
         errors, found = [], []
-        for portion, hits in self._portioned(events, self._finding(names, question), threads):
+        fields = partial(_fields, names.state) if question.weights is None else lambda: None
+        find = self._finding(names, question)
+        for portion, hits in self._portioned(events, find, threads, fields=fields):
             errors += [] if portion.errors is None else [portion.errors]
             found.append(hits)
         hits = joined(found or [none(0, scored=question.n is not None)])
@@ -365,9 +372,10 @@ class Index:
         work: Callable[[Portion], T],
         threads: int | None,
         size: Size | None = None,
+        fields: Fields = lambda: None,
     ) -> Iterator[tuple[Portion, T]]:
         """What the work makes of the events, portion by portion, as suits the matcher."""
-        source, n = Source(_event(events)), n_threads(threads)
+        source, n = Source(_event(events), fields), n_threads(threads)
         features = conjunction_matcher(self.matcher).features
         n = min(n, features.callers or n)
         size = size or Size.shared(source.n_rows, n, features.at_once or AT_ONCE)
@@ -384,7 +392,8 @@ class Index:
         """Counts of portion after portion, of few events where hits must be kept to be counted."""
         adds_up = all(part.adds_up(question) for part in state.parts)
         size = None if adds_up else Size.few(len(state))
-        for portion, counts in self._portioned(events, count, threads, size):
+        fields = partial(_fields, state)
+        for portion, counts in self._portioned(events, count, threads, size, fields):
             if size is not None:
                 size.learn(len(portion), int(counts.sum()))
             yield counts
@@ -735,6 +744,13 @@ def _attributes(state: State) -> set[Attribute]:
     for late in state.tail:
         fold(late.criterion.expression, lambda node, _: _note(node, found))
     return found
+
+
+def _fields(state: State) -> frozenset[str] | None:
+    if _tells_null_from_absent(state):
+        return None
+    fields = [one.field for one in _attributes(state)]
+    return None if None in fields else frozenset(one for one in fields if one is not None)
 
 
 def _field_names(state: State) -> set[str]:

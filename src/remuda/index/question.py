@@ -17,6 +17,9 @@ EventWeights: TypeAlias = Weights | Sequence[Weights] | str
 By: TypeAlias = Literal["score", "priority"]
 
 
+_PLAIN = (None, None, None, "score", None)
+
+
 class Best(TypedDict, total=False):
     """What is said of the best beside how many: those of `Question`."""
 
@@ -50,6 +53,8 @@ class Question(NamedTuple):
         per: str | None = None,
     ) -> Question:
         """A question that can be answered; what is wrong with it is said here."""
+        if (tags, n, weights, by, per) == _PLAIN:
+            return cls(clock(now))
         if isinstance(tags, str):
             raise TypeError(f"tags are a set of strings, such as {{{tags!r}}}")
         if by not in ("score", "priority"):

@@ -57,7 +57,7 @@ class StoredIds(Column[str]):
         super().__init__(array)
         large = pa.types.is_large_string(array.type)
         _, ends, data = array.buffers()
-        whole = np.frombuffer(ends or b"\0" * 8, np.int64 if large else np.int32)
+        whole = memoryview(ends or b"\0" * 8).cast("B").cast("q" if large else "i")
         self._ends = whole[array.offset :]
         self._data = memoryview(data or b"")
 
@@ -66,9 +66,8 @@ class StoredIds(Column[str]):
         if len(places) > _FEW:
             found: list[str] = self.array.take(pa.array(places)).to_pylist()
             return found
-        starts, ends = self._ends[places].tolist(), self._ends[places + 1].tolist()
-        data = self._data
-        return [str(data[i:j], "utf-8") for i, j in zip(starts, ends, strict=True)]
+        ends, data = self._ends, self._data
+        return [str(data[ends[i] : ends[i + 1]], "utf-8") for i in places.tolist()]
 
 
 class StoredCriteria(Sequence[Criterion]):

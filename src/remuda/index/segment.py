@@ -373,6 +373,8 @@ class Segment:
         found = owners.hit(hits)
         if not self._owning.of(self.plan)[2]:
             return found
+        if len(events) == 1 and not self.plan.checked[found.rows].any():
+            return found
         room = self._owning.lend_to_check(self.plan)
         starts, rows = _checked(
             found.starts, found.rows, self.plan.checked, events.starts, events.spaces,

@@ -98,7 +98,7 @@ class Part:
 
     def match_one(self, event: Any, question: Question) -> Hits:
         """The same for one event, with less ado."""
-        return self.match(self.segment.encoder.encode((event,), question.now), question)
+        return self.match(self.segment.encoder.encode_one(event, question.now), question)
 
     def stats(self) -> dict[str, int]:
         """Sizes."""

@@ -107,6 +107,11 @@ class Attribute:
         return name if isinstance(name, str) else None
 
     @property
+    def is_field(self) -> bool:
+        """Whether it is a field of the event, and no more is to be looked at."""
+        return self._only is not None
+
+    @property
     def names(self) -> list[str]:
         """The names on the path."""
         texts = (one.text if isinstance(one, Digits) else one for one in self.steps)

@@ -27,6 +27,7 @@ from remuda.model.patterns import (
     like_regex,
     literal_regex,
     matches_whole,
+    of_whole,
 )
 from remuda.model.quoted import Moment, Quoted, keys, readings
 from remuda.model.semver import SemVerKey, semver_key
@@ -151,6 +152,11 @@ class Regex:
     def whole_pattern(self) -> str:
         """An equivalent pattern over whole strings."""
         return found_anywhere(self.pattern) if self.find else self.pattern
+
+    @property
+    def found_pattern(self) -> str:
+        """An equivalent pattern that is found in some part of a string."""
+        return self.pattern if self.find else of_whole(self.pattern)
 
     @property
     def demands(self) -> list[Demand]:
@@ -318,6 +324,11 @@ class Like:
     def whole_pattern(self) -> str:
         """A pattern of RE2's that says the same."""
         return self.regex
+
+    @property
+    def found_pattern(self) -> str:
+        """The same to be found in some part of a string."""
+        return of_whole(self.regex)
 
     @property
     def demands(self) -> list[Demand]:

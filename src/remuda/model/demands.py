@@ -26,7 +26,7 @@ _FOLDED = str.maketrans(
 
 _TOKEN = re.compile(
     r"""
-      (?P<text>(?:[^\\^$.\[|()*+?{]|\\[^\w]){1,64}(?![*+?{]))
+      (?P<text>(?:[^\\^$.\[|()*+?{]|\\(?:[^\w]|[afnrtv])){1,64}(?![*+?{]))
     | (?P<dot>\.)
     | (?P<start>\^|\\A)
     | (?P<end>\$|\\z)
@@ -38,7 +38,7 @@ _TOKEN = re.compile(
     | (?P<opaque>
           \\Q.*?(?:\\E|\Z)
         | \[\^?\]?(?:\[:\^?\w+:\]|\\.|[^\]\\])*\]
-        | \\[pP](?:\{[^}]*\}|.) | \\x(?:\{[^}]*\}|..) | \\[0-7]{1,3} | \\\w
+        | \\[pP](?:\{[^}]*\}|.) | \\x(?:\{[^}]*\}|..) | \\[0-7]{1,3} | \\[^\Wafnrtv]
       )
     | (?P<character>\\?.)
     """,
@@ -46,6 +46,7 @@ _TOKEN = re.compile(
 )
 _REPEAT = re.compile(r"(?:(?:[*+?]|\{\d+(?:,\d*)?\})\??)+")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPED = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
 
 class Demand(NamedTuple):
@@ -173,7 +174,7 @@ def _parts(kind: str | None, token: str, repeat: str, flags: _Flags) -> Iterable
 
 
 def _texts(token: str, folds: bool) -> list[_Part]:
-    text = _ESCAPE.sub(r"\1", token)
+    text = _ESCAPE.sub(lambda found: _ESCAPED.get(found[1], found[1]), token)
     if not folds or text.isascii():
         return [_Part(_Kind.TEXT, text, folds)]
     pieces = re.split(r"[^\x00-\x7f]+", text)

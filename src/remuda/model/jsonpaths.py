@@ -79,8 +79,10 @@ def _everything(event: Any) -> Any:
         if kind is not dict and kind is not list:
             return _STRANGE
         children = list(node.values()) if kind is dict else node
-        inner = [one for one in children if type(one) not in _LEAVES]
-        n_texts = sum(type(one) is str for one in children)  # looked into, in vain
+        kinds = list(map(type, children))
+        plain = _LEAVES.issuperset(kinds)
+        inner = [] if plain else [one for one in children if type(one) not in _LEAVES]
+        n_texts = kinds.count(str)  # looked into, in vain
         left -= 1 + len(children) + n_texts
         if left < 0 or (level >= MAX_LEVELS and (inner or n_texts)):
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import re2
 
@@ -14,6 +14,7 @@ _COMPILED_BYTES = 1 << 26  # of patterns that are kept compiled, as they are est
 _PATTERN_BYTES, _INSTRUCTION_BYTES = 2_000, 64
 _LARGEST = 10_000  # instructions of RE2's; with more, one text may take it minutes
 SURELY_SMALL = 500  # characters of a text or of a LIKE pattern, which take fewer
+_TOO_LARGE = object()  # for a set, in the place of one
 _OPEN_QUOTE = re.compile(r"(?:\\Q.*?\\E|\\[^Q]|[^\\])*+\\Q(?:(?!\\E).)*", re.DOTALL)
 
 
@@ -31,7 +32,7 @@ class Pattern(Protocol):
     @property
     def programsize(self) -> int: ...
     def fullmatch(self, text: str) -> Match | None: ...
-    def search(self, text: str) -> Match | None: ...
+    def search(self, text: str | bytes) -> Match | None: ...
     def finditer(self, text: str) -> Iterator[Match]: ...
 
 
@@ -43,24 +44,52 @@ def _options() -> re2.Options:
 
 def regex(pattern: str) -> Pattern:
     """The compiled pattern; InvalidCriterion where RE2 refuses it."""
-    return _COMPILED.get(pattern) or _COMPILED.keep(pattern, _compile(pattern))
+    found = _COMPILED.get(pattern)
+    if found is None:
+        found = _compile(pattern)
+        _COMPILED.keep(pattern, found, found.programsize)
+    return cast("Pattern", found)
 
 
-class _Compiled(dict[str, Pattern]):
-    """Patterns that were compiled, within a bound of what they take by an estimate."""
+class _Compiled(dict[str | tuple[str, ...], Any]):
+    """Patterns, and sets of them, that were compiled, within a bound of what they take about."""
 
     taken = 0
 
-    def keep(self, text: str, pattern: Pattern) -> Pattern:
-        self.taken += _PATTERN_BYTES + len(text) + _INSTRUCTION_BYTES * pattern.programsize
+    def keep(self, key: str | tuple[str, ...], made: Any, n_instructions: int) -> None:
+        n_characters = sum(map(len, key))
+        self.taken += _PATTERN_BYTES + n_characters + _INSTRUCTION_BYTES * n_instructions
         if self.taken > _COMPILED_BYTES:
             self.clear()
             self.taken = 0
-        self[text] = pattern
-        return pattern
+        self[key] = made
 
 
 _COMPILED = _Compiled()
+
+
+def found_among(patterns: tuple[str, ...], text: str | bytes) -> list[int]:
+    """The numbers of the valid patterns that are found in the text, or in its UTF-8."""
+    several = _COMPILED.get(patterns)
+    if several is None:
+        several = _compile_set(patterns)
+        sizes = [_compile(one).programsize for one in patterns]
+        _COMPILED.keep(patterns, several, sum(sizes))
+    if several is _TOO_LARGE:
+        return [i for i, one in enumerate(patterns) if regex(one).search(text) is not None]
+    return several.Match(text) or []
+
+
+def _compile_set(patterns: tuple[str, ...]) -> Any:
+    """RE2 goes through a text once for all of a set, and asks for no groups."""
+    several = re2.Set.SearchSet(_options())
+    try:
+        for one in patterns:
+            several.Add(one)
+        several.Compile()
+    except re2.error:
+        return _TOO_LARGE
+    return several
 
 
 def _compile(pattern: str) -> Pattern:
@@ -91,6 +120,11 @@ def closed(pattern: str) -> str:
 def found_anywhere(pattern: str) -> str:
     """The pattern over whole strings that fits where `pattern` fits some part of them."""
     return f"(?s:.*)(?:{pattern})(?s:.*)"
+
+
+def of_whole(pattern: str) -> str:
+    """The pattern that is found in a text where `pattern` fits all of it."""
+    return rf"\A(?:{pattern})\z"
 
 
 def like_regex(pattern: str, escape: str) -> str:
