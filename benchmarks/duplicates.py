@@ -43,14 +43,14 @@ def main() -> None:
         more = clock.best(lambda: _owners(found.rows, owners, times)) / _EVENTS * 1e6  # noqa: B023
         row, ratios = [f"{alone:,.0f}", f"{alone + more:,.0f}"], []
         for kind in (Sift, Propagation):
-            us, seen = _measured(kind, _repeated(table, times), events, times * len(found.rows))
+            us, seen = _measured(kind, repeated(table, times), events, times * len(found.rows))
             row += [f"{us:,.0f}", f"{seen:,.0f}"]
             ratios.append(f"{us / (alone + more):.2f}")
         shown.add_row(str(times), *row, *ratios)
     Console(width=120).print(shown)
 
 
-def _repeated(table: ClauseTable, times: int) -> ClauseTable:
+def repeated(table: ClauseTable, times: int) -> ClauseTable:
     """All clauses so many times."""
     every = np.tile(np.arange(table.n_clauses), times)
     starts, items = take_rows(table.clauses, every)

@@ -57,7 +57,7 @@ _OTHERS = {
     "encoding": ("What does it cost to turn events into numbers?", encoding.main),
     "evidence": ("docs/evidence.md from what `papers` measured.", evidence.main),
 }
-_PAPERS = "papers: Every figure of the papers; vldb, betree or pstree may follow."
+_PAPERS = "papers: Every figure of the papers; vldb, betree, pstree or reasons may follow."
 _FOLDERS = {
     "sigma": "Sigma's detection rules on events of Windows; a folder may follow.",
     "adblock": "EasyList's filters on requests of browsers; a folder may follow.",
@@ -72,6 +72,7 @@ def main(
     against: str | None = None,
     scale: str = "small",
     jobs: int = 1,
+    anew: bool = False,
 ) -> int:
     """Run the experiments; 1 if an answer was wrong or not known, 2 if a name was."""
     if not names:
@@ -86,7 +87,7 @@ def main(
     if against is not None:
         return max(by_turns.main(name, against, only) for name in names)
     if names[0] == "papers":
-        return papers.main(names[1:], scale=scale, jobs=jobs)
+        return _papers(names[1:], scale, jobs, anew)
     if names[0] in _FOLDERS:
         others.main(*names[:2])
         return 0
@@ -104,6 +105,14 @@ def main(
         for experiment in found:
             failed += not run(experiment, only, plots)
     return 1 if failed else 0
+
+
+def _papers(names: Sequence[str], scale: str, jobs: int, anew: bool) -> int:
+    """The papers' figures; all of them anew are also reported."""
+    code = papers.main(names, scale=scale, jobs=jobs, anew=anew)
+    if code == 0 and anew and scale == "small":
+        evidence.main()
+    return code
 
 
 def run(experiment: Experiment, only: Sequence[str], plots: bool) -> bool:

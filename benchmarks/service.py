@@ -1,6 +1,7 @@
 """What a service costs beside its framework and beside an index in process; on loopback alone.
 
 Server and client share the machine, so CPU time of the server is what is compared, by turns.
+REMUDA_PARTS has the names of the parts that are wanted: requests, workers, arrow, writing.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -27,6 +29,7 @@ from rich.console import Console
 from rich.table import Table
 
 import remuda as rm
+from benchmarks.report import RESULTS
 from remuda.workload.begen import BEGen
 
 _CONNECTIONS = 8
@@ -68,33 +71,57 @@ uvicorn.run(app, port=int(sys.argv[1]), lifespan="off", access_log=False, log_le
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A figure, and what it should be."""
+
+    what: str
+    measured: float
+    unit: str = ""
+    wanted: str = ""
+
+    def shown(self) -> str:
+        return f"{self.measured:.2f} {self.unit}".strip()
+
+
 def main() -> None:
-    """Measure and print."""
-    console = Console()
+    """Measure, print, and keep what was measured today."""
     workload = BEGen(n_subscriptions=100_000, n_dims=400, match_probability=1e-4, seed=1).draw()
     criteria = [rm.Criterion(f"c{i}", one) for i, one in enumerate(workload.expressions())]
     events = workload.event_dicts(1_000)
-    table = Table("what", "measured", "wanted", title="service, 100,000 criteria (BEGen)")
     with TemporaryDirectory() as directory, ExitStack() as stack:
         root = str(Path(directory) / "engine")
         with rm.Engine(root) as engine:
             engine.add("all", criteria)
-        index = rm.Index.build(criteria)
+        index = rm.Engine(root, read_only=True).index("all")  # as the service has it
         ours = stack.enter_context(_server([*_REMUDA, "serve", root, "--port"]))
         _check(ours, index, events[:50])
         if _wanted("requests"):
             framework = stack.enter_context(_server([sys.executable, "-c", _FRAMEWORK]))
-            _requests(table, framework, ours, index, events)
+            bare = stack.enter_context(_server([*_WITHOUT_MATCH, "serve", "--port"]))
+            _tell("requests", _requests(framework, bare, ours, index, events))
         if _wanted("workers"):
             other = f"{root}2"
             shutil.copytree(root, other)
             command = [*_REMUDA, "serve", other, "--workers", "2", "--port"]
-            _workers(table, ours, stack.enter_context(_server(command, n_workers=2)), events)
+            two = stack.enter_context(_server(command, n_workers=2))
+            _tell("workers", _workers(ours, two, events))
         if _wanted("arrow"):
-            _arrow(table, ours, index, events)
+            _tell("arrow", _arrow(ours, index, events))
         if _wanted("writing"):
-            _while_writing(table, ours, events)
-    console.print(table)
+            _tell("writing", _while_writing(ours, events))
+
+
+def _tell(part: str, rows: Sequence[Row]) -> None:
+    """Print a part at once, and keep it beside the others of today."""
+    table = Table("what", "measured", "wanted", title=f"{part}, 100,000 criteria (BEGen)")
+    for row in rows:
+        table.add_row(row.what, row.shown(), row.wanted)
+    Console().print(table)
+    path = RESULTS / f"service-{datetime.now(UTC):%Y-%m-%d}.json"
+    before = json.loads(path.read_text()) if path.exists() else {}
+    content = before | {part: [asdict(row) for row in rows]}
+    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
 def _wanted(part: str) -> bool:
@@ -102,6 +129,8 @@ def _wanted(part: str) -> bool:
 
 
 _REMUDA = [sys.executable, "-c", "from remuda.cli import main; main()"]
+_NO_MATCH = "from remuda.engine.engine import Engine; Engine.search = lambda *_, **__: []\n"
+_WITHOUT_MATCH = [sys.executable, "-c", f"{_NO_MATCH}from remuda.cli import main; main()"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,8 +267,12 @@ def _cost(server: Server, load: Callable[[], Any], n: int) -> float:
 
 
 def _requests(
-    table: Table, framework: Server, ours: Server, index: rm.Index, events: Sequence[Any]
-) -> None:
+    framework: Server, bare: Server, ours: Server, index: rm.Index, events: Sequence[Any]
+) -> list[Row]:
+    """The service beside the framework alone, and beside itself where nothing is matched.
+
+    A match among requests finds its caches taken by them, and takes longer than one in a loop.
+    """
     requests = _match_requests(events)
 
     def cost(server: Server) -> float:
@@ -247,31 +280,40 @@ def _requests(
             server, lambda: asyncio.run(_load(server.port, requests, _REQUESTS)), _REQUESTS
         )
 
-    cost(framework), cost(ours)
-    pairs = [(cost(framework), cost(ours)) for _ in range(_TURNS)]
-    alone = _in_process(lambda: [index.match(one) for one in events], len(events))
-    table.add_row("framework alone, CPU a request", f"{_middle(pairs, 0):.1f} µs", "")
-    table.add_row("ours, CPU a request", f"{_middle(pairs, 1):.1f} µs", "")
-    above = statistics.median(b - a for a, b in pairs)
-    table.add_row("ours above the framework", f"{above:.1f} µs", "at most 20 µs")
-    table.add_row("a match in process", f"{alone:.1f} µs", "")
+    def alone() -> float:
+        return _in_process(lambda: [index.match(one) for one in events], len(events), 3)
+
+    for one in (framework, bare, ours):
+        cost(one)
+    turns = [(cost(framework), alone(), cost(bare), cost(ours)) for _ in range(_TURNS)]
+    above = statistics.median(whole - own for own, _, _, whole in turns)
+    besides = statistics.median(without - own for own, _, without, _ in turns)
+    inside = statistics.median(whole - without for _, _, without, whole in turns)
+    return [
+        Row("the framework's own, CPU a request", _middle(turns, 0), "µs"),
+        Row("ours", _middle(turns, 3), "µs"),
+        Row("ours above the framework", above, "µs", "at most 20 µs"),
+        Row("of it, all but the match", besides, "µs"),
+        Row("of it, the match among requests", inside, "µs"),
+        Row("the same match in process, in a loop", _middle(turns, 1), "µs"),
+    ]
 
 
-def _middle(pairs: Sequence[tuple[float, float]], side: int) -> float:
-    return statistics.median(pair[side] for pair in pairs)
+def _middle(turns: Sequence[tuple[float, ...]], side: int) -> float:
+    return statistics.median(turn[side] for turn in turns)
 
 
-def _in_process(work: Callable[[], Any], n: int) -> float:
+def _in_process(work: Callable[[], Any], n: int, turns: int = _TURNS) -> float:
     work()
     costs = []
-    for _ in range(_TURNS):
+    for _ in range(turns):
         start = time.process_time()
         work()
         costs.append((time.process_time() - start) / n * 1e6)
     return statistics.median(costs)
 
 
-def _arrow(table: Table, ours: Server, index: rm.Index, events: Sequence[Any]) -> None:
+def _arrow(ours: Server, index: rm.Index, events: Sequence[Any]) -> list[Row]:
     names = sorted({name for event in events[:_BATCH] for name in event})
     rows = pa.table({name: [event.get(name) for event in events[:_BATCH]] for name in names})
     sink = io.BytesIO()
@@ -296,14 +338,15 @@ def _arrow(table: Table, ours: Server, index: rm.Index, events: Sequence[Any]) -
     asyncio.run(ask())
     n = _BATCHES * _BATCH
     pairs = [(_in_process(alone, n), _cost(ours, lambda: asyncio.run(ask()), n)) for _ in range(3)]
-    inside, outside = _middle(pairs, 0), _middle(pairs, 1)
-    table.add_row("batch of 1,000 over Arrow, CPU an event", f"{outside:.2f} µs", "")
-    table.add_row("the same in process, ids included", f"{inside:.2f} µs", "")
     share = statistics.median(a / b for a, b in pairs)
-    table.add_row("throughput beside in process", f"{share:.0%}", "at least 70 %")
+    return [
+        Row("batch of 1,000 over Arrow, CPU an event", _middle(pairs, 1), "µs"),
+        Row("the same in process, ids included", _middle(pairs, 0), "µs"),
+        Row("throughput beside in process", 100 * share, "%", "at least 70 %"),
+    ]
 
 
-def _while_writing(table: Table, ours: Server, events: Sequence[Any]) -> None:
+def _while_writing(ours: Server, events: Sequence[Any]) -> list[Row]:
     requests = _match_requests(events)
 
     async def ask(*, writing: bool) -> list[float]:
@@ -340,17 +383,18 @@ def _while_writing(table: Table, ours: Server, events: Sequence[Any]) -> None:
     for _ in range(3):
         quiet, busy = (asyncio.run(ask(writing=one)) for one in (False, True))
         pairs.append((_late(quiet), _late(busy)))
-    table.add_row("p99 without changes", f"{_middle(pairs, 0) * 1e3:.2f} ms", "")
-    table.add_row(f"p99 with {_CHANGES} changes a second", f"{_middle(pairs, 1) * 1e3:.2f} ms", "")
-    ratio = statistics.median(b / a for a, b in pairs)
-    table.add_row("ratio", f"{ratio:.2f}", "at most 3")
+    return [
+        Row("p99 without changes", _middle(pairs, 0) * 1e3, "ms"),
+        Row(f"p99 with {_CHANGES} changes a second", _middle(pairs, 1) * 1e3, "ms"),
+        Row("ratio", statistics.median(b / a for a, b in pairs), wanted="at most 3"),
+    ]
 
 
 def _late(took: Sequence[float]) -> float:
     return statistics.quantiles(took, n=100)[98]
 
 
-def _workers(table: Table, one: Server, two: Server, events: Sequence[Any]) -> None:
+def _workers(one: Server, two: Server, events: Sequence[Any]) -> list[Row]:
     requests = _match_requests(events)
 
     def cost(server: Server) -> float:
@@ -360,10 +404,11 @@ def _workers(table: Table, one: Server, two: Server, events: Sequence[Any]) -> N
 
     cost(one), cost(two)
     pairs = [(cost(one), cost(two)) for _ in range(_TURNS)]
-    table.add_row("one worker, CPU a request", f"{_middle(pairs, 0):.1f} µs", "")
-    table.add_row("two workers, CPU a request", f"{_middle(pairs, 1):.1f} µs", "")
-    ratio = statistics.median(b / a for a, b in pairs)
-    table.add_row("ratio", f"{ratio:.2f}", "at most 1.1")
+    return [
+        Row("one worker, CPU a request", _middle(pairs, 0), "µs"),
+        Row("two workers, CPU a request", _middle(pairs, 1), "µs"),
+        Row("ratio", statistics.median(b / a for a, b in pairs), wanted="at most 1.1"),
+    ]
 
 
 if __name__ == "__main__":

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from benchmarks.planning import Costs, Job, NotAsMeasured, checked, fitted, simulated
+from benchmarks.planning import (
+    Costs,
+    Job,
+    NotAsMeasured,
+    check,
+    compared,
+    fitted,
+    held_out,
+    simulated,
+)
 from benchmarks.scale import Figures
 
 COSTS = Costs(
@@ -46,9 +55,20 @@ def test_costs_are_found_again() -> None:
 
 
 def test_a_case_that_is_not_as_simulated_is_named() -> None:
-    checked(measured(), fitted(measured()))
+    check(compared(measured(), fitted(measured())))
     with pytest.raises(NotAsMeasured, match="ads-1m-build"):
-        checked(measured(bend=2.0), fitted(measured()))
+        check(compared(measured(bend=2.0), fitted(measured())))
+
+
+@pytest.mark.parametrize("bend", [1.0, 3.0])
+def test_the_largest_size_is_foretold_from_the_smaller_ones(bend: float) -> None:
+    """From them alone: where it is dearer than they are, that is seen."""
+    ratios = {what: expected / found for what, found, expected in held_out(measured(bend))}
+    assert ratios.keys() == {
+        f"ads-1m-{what}" for what in ("reach, CPU-s", "reach, worker MB", "build, CPU-s")
+    }
+    assert ratios["ads-1m-build, CPU-s"] == pytest.approx(1 / bend, rel=1e-3)
+    assert ratios["ads-1m-reach, CPU-s"] == pytest.approx(1, abs=0.2)
 
 
 def test_more_machines_are_faster_and_take_as_much() -> None:

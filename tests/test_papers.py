@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 from benchmarks.papers import running
-from benchmarks.papers.evidence import document, verdict_on, word
+from benchmarks.papers.counting import COUNTS, skips
+from benchmarks.papers.evidence import Evidence, document, reasons_of, verdict_on
 from benchmarks.papers.judging import Judged, judged, rows_of
 from benchmarks.papers.measuring import Row
-from benchmarks.papers.panels import SCALES, Panel, panels
+from benchmarks.papers.panels import EVERYTHING, REASONS, SCALES, Panel, panels
 from benchmarks.papers.results import Results
-from benchmarks.papers.settings import generator
+from benchmarks.papers.settings import drawn, fingerprint, generator
 
 FIGURES = {
     "vldb": "14 15 16 17 18 19",
@@ -46,6 +47,100 @@ def test_workloads_of_the_large_scale_can_be_drawn(panel: Panel) -> None:
     for case in panel.cases():
         if case.workload["kind"] != "switch":
             generator(case.workload)
+
+
+REASONS_BY_NAME = {panel.figure: panel for panel in panels((REASONS,))}
+
+
+def test_reasons_speak_of_panels_curves_and_points_that_are_there() -> None:
+    measured = {}
+    for panel in panels(EVERYTHING):
+        metrics = [claim.get("metric", panel.metric) for claim in panel.claims]
+        names = {name for metric in ["match_us", "build_s", *metrics] for name in metric.split()}
+        row = dict.fromkeys([*names, "nbytes", "list_bytes", "predicates", "candidates"], 1.0)
+        flat = {line.label: [row] * len(panel.points) for line in panel.lines}
+        measured[panel.name] = (panel, flat)
+    for panel, flat in measured.values():
+        for one in judged(panel, flat, measured):
+            assert one.ratio == 1.0, (panel.name, one.claim)
+            assert ("expected" if panel.paper == REASONS else "paper") in one.claim
+
+
+def test_claims_name_reasons_that_are_there() -> None:
+    named = {name for panel in panels() for claim in panel.claims for name in reasons_of(claim)}
+    assert named == REASONS_BY_NAME.keys()
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_operations_are_counted(name: str) -> None:
+    """Skips of the k-index also find all that match, or the count stops with WrongAnswer."""
+    workload = {"kind": "begen", "n_subscriptions": 300, "n_events": 10, "operators": "HIGH"}
+    setting = drawn(workload)
+    (starts, rows, found) = setting.build(name, {}).answer()
+    assert found > 0
+    assert rows.tolist() == setting.build("scan", {}).answer()[1].tolist()
+    assert len(starts) == 11
+
+
+def test_skips_of_a_cnf_find_all_that_match() -> None:
+    for months in (1, 3):
+        workload = {"kind": "vldb", "cnf": True, "n_criteria": 200, "n_assignments": 20}
+        assert drawn({**workload, "n_months": months}).build("kindex/steps", {}).answer()[2] > 0
+
+
+def test_conjunctions_are_found_as_often_as_they_are_there() -> None:
+    workload = {"kind": "vldb", "n_criteria": 100, "n_assignments": 20, "n_months": 1}
+    setting = drawn({**workload, "copies": 3})
+    alone = len(drawn(workload).build("scan", {}).answer()[1])
+    found = {name: setting.build(name, {}).answer() for name in ("scan", "sift", "kindex/once")}
+    prints = {name: fingerprint(starts, rows) for name, (starts, rows, _) in found.items()}
+    assert len(set(prints.values())) == 1, prints
+    assert len(found["scan"][1]) == 3 * alone > 0
+
+
+def test_skips_are_those_of_the_algorithm() -> None:
+    """Lists of rows 1 5 9, 2 5 and 5 7: one skip past 1 and 2, then three from 5, one row found."""
+    found: set[int] = set()
+    assert skips([[1, 5, 9], [2, 5], [5, 7]], 3, found) == 5
+    assert found == {5}
+
+
+def test_a_run_begun_anew_takes_the_place_of_the_results_when_it_is_complete(
+    tmp_path: Path, monkeypatch, capsys
+) -> None:
+    monkeypatch.setattr(
+        running, "Results", lambda scale, anew=False: Results(scale, tmp_path, anew=anew)
+    )
+    monkeypatch.setattr(running, "panels", lambda papers, scale: [tiny("vldb-18")])
+    path = tmp_path / "papers-tiny.jsonl"
+    path.write_text('{"case": "old", "answers": "1:0"}\n', encoding="utf-8")
+    keep, kept = Results.keep, []
+
+    def killed(self: Results, made: list[Row]) -> None:
+        keep(self, made)
+        kept.extend(made)
+        if len(kept) == 2:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Results, "keep", killed)
+    with pytest.raises(KeyboardInterrupt):
+        running.main([], scale="tiny", anew=True)
+    assert Results("tiny", tmp_path).rows.keys() == {"old"}  # until all is measured
+    monkeypatch.setattr(running, "commit", lambda: "another")
+    assert running.main([], scale="tiny", anew=True) == 2
+    assert "was begun on" in capsys.readouterr().err
+    monkeypatch.undo()
+    monkeypatch.setattr(
+        running, "Results", lambda scale, anew=False: Results(scale, tmp_path, anew=anew)
+    )
+    monkeypatch.setattr(running, "panels", lambda papers, scale: [tiny("vldb-18")])
+    assert running.main(["vldb"], scale="tiny", anew=True) == 2
+    assert running.main([], scale="tiny", anew=True) == 0
+    after = Results("tiny", tmp_path)
+    assert after.rows.keys() == {case.key for case in tiny("vldb-18").cases()}
+    assert len(after.commits) == 1
+    assert {row["case"] for row in kept} < after.rows.keys()
+    assert not list(tmp_path.glob("*.new.jsonl"))
 
 
 @pytest.mark.parametrize("scale", ["small", "paper"])
@@ -136,7 +231,7 @@ def test_a_wrong_number_of_matches_stops_a_panel_and_no_other(tmp_path: Path) ->
 
 
 def test_the_command_says_what_was_wrong(tmp_path: Path, monkeypatch, capsys) -> None:
-    monkeypatch.setattr(running, "Results", lambda scale: Results(scale, tmp_path))
+    monkeypatch.setattr(running, "Results", lambda scale, anew: Results(scale, tmp_path))
     monkeypatch.setattr(running, "panels", lambda papers, scale: [tiny("vldb-18")])
     assert running.main(["vldb"], scale="tiny") == 0
     path = tmp_path / "papers-tiny.jsonl"
@@ -152,13 +247,28 @@ def test_the_command_says_what_was_wrong(tmp_path: Path, monkeypatch, capsys) ->
 def test_trees_that_grew_and_changed_are_measured_right(tmp_path: Path) -> None:
     results = Results("tiny", tmp_path)
     assert running.run([tiny("betree-13a"), tiny("betree-4")], results, patience=0.0) == {}
-    text = document([verdict_on(tiny("betree-13a"), results)], results)
+    text = document(Evidence.of([tiny("betree-13a")], results), results)
     assert re.search(r"Verdict: \*\*(not )?reproduced\*\*", text)
-    assert word(verdict_on(tiny("betree-4"), results)) != "not measured"
+    assert verdict_on(tiny("betree-4"), results).word != "not measured"
+
+
+def test_a_tree_is_as_if_built_anew_once_all_its_subscriptions_were_exchanged() -> None:
+    workload = {
+        "kind": "switch", "steps": 4, "step": 4, "alpha_from": 0.0, "alpha_to": 1.0,
+        "match_probability": 0.001, "n_subscriptions": 2_000, "n_events": 60,
+    }  # fmt: skip
+    setting = drawn(workload)
+    candidates = {
+        name: setting.build(name, {"max_cap": 5, "min_size": 3}).answer()[2]
+        for name in ("betree", "betree/live", "betree/unadjusted")
+    }
+    assert candidates["betree/unadjusted"] > 1.4 * candidates["betree"]
+    assert candidates["betree/live"] <= 1.1 * candidates["betree"]
 
 
 def sections() -> Iterator[str]:
-    yield from EVIDENCE.read_text(encoding="utf-8").split('<a id="')[1:]
+    panels_alone = EVIDENCE.read_text(encoding="utf-8").partition("## Why claims do not hold")[0]
+    yield from panels_alone.split('<a id="')[1:]
 
 
 def test_the_report_has_a_verdict_for_each_panel() -> None:
@@ -171,7 +281,17 @@ def test_the_report_has_a_verdict_for_each_panel() -> None:
         assert f"(evidence/{name}.svg)" in section
 
 
+def test_every_claim_that_does_not_hold_has_a_reason() -> None:
+    results = Results("small")
+    evidence = Evidence.of(panels(), results)
+    for verdict in evidence.verdicts:
+        for failed in verdict.failed:
+            assert reasons_of(failed.claim), (verdict.panel.name, failed)
+    if len(results.commits) == 1:  # a whole run of one tree has measured all of them
+        assert all(reason.rows is not None for reason in evidence.reasons.values())
+
+
 def test_the_report_is_what_the_results_say() -> None:
     results = Results("small")
-    text = document([verdict_on(panel, results) for panel in panels()], results)
+    text = document(Evidence.of(panels(), results), results)
     assert EVIDENCE.read_text(encoding="utf-8").startswith(text)

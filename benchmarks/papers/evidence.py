@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-import tomllib
+import math
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
-from benchmarks.papers.judging import BEYOND, Judged, Rows, judged, rows_of
-from benchmarks.papers.panels import HERE, Panel, panels
+from benchmarks.papers.judging import BEYOND, Judged, Measured, Rows, judged, rows_of
+from benchmarks.papers.measuring import Row
+from benchmarks.papers.panels import HERE, REASONS, Panel, panels
 from benchmarks.papers.plots import plot
 from benchmarks.papers.results import Results
 
@@ -21,45 +24,105 @@ _TITLES = {
 }
 _UNITS = {"match_us": "µs an event", "build_s": "seconds to build", "nbytes": "MB"}
 _SCALES = {"nbytes": 1e-6}
+_WHY = """## Why claims do not hold
+
+Each reason with what must come out if it is true, and what came out. Operations are counted where
+that decides: of SIFT the entries that it counts, of the k-index the skips of the paper's algorithm,
+of all others the clauses that they look at, unless it says otherwise.
+"""
 _AT = {"every": "at the least favourable point", "any": "at the most favourable point"}
 
-Verdict = tuple[Panel, Rows | None, list[Judged]]
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A panel, what was measured of it, and what became of its claims."""
+
+    panel: Panel
+    rows: Rows | None
+    claims: list[Judged]
+
+    @property
+    def word(self) -> str:
+        if self.rows is None:
+            return "not measured"
+        return "not reproduced" if self.failed else "reproduced"
+
+    @property
+    def failed(self) -> list[Judged]:
+        return [one for one in self.claims if not one.holds]
+
+    @property
+    def why(self) -> list[str]:
+        """The reasons that claims which do not hold name."""
+        return list(dict.fromkeys(name for one in self.failed for name in reasons_of(one.claim)))
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What there is to report: the papers' panels, and the reasons by their names."""
+
+    verdicts: list[Verdict]
+    reasons: dict[str, Verdict]
+
+    @classmethod
+    def of(cls, chosen: list[Panel], results: Results) -> Evidence:
+        verdicts = [verdict_on(panel, results) for panel in chosen]
+        reasons = panels((REASONS,))
+        every = ((panel, rows_of(panel, results)) for panel in (*chosen, *reasons))
+        measured = {panel.name: (panel, rows) for panel, rows in every if rows is not None}
+        checked = [verdict_on(panel, results, measured) for panel in reasons]
+        return cls(verdicts, {one.panel.figure: one for one in checked})
+
+    def explained(self, verdict: Verdict, failed: Judged) -> bool:
+        """Whether all checks of a reason for the claim came out as they must."""
+        checks = [self.checks(verdict, name) for name in reasons_of(failed.claim)]
+        return any(own and all(one.holds for one in own) for own in checks)
+
+    def checks(self, verdict: Verdict, name: str) -> list[Judged]:
+        """What a reason claims of the panel, or all that it claims."""
+        panel, every = verdict.panel, self.reasons[name].claims
+        return [one for one in every if _is_of(one.claim, panel)] or every
+
+
+def _is_of(check: dict[str, Any], panel: Panel) -> bool:
+    """Whether a check is about that panel and not about others."""
+    if "for" not in check and "of" in check:
+        return bool(check["of"] == panel.name)
+    return panel.figure in check.get("for", (check.get("at"),))
 
 
 def main() -> None:
     """Write the document anew, and say how many panels were reproduced."""
     results = Results("small")
-    verdicts = [verdict_on(panel, results) for panel in panels()]
-    for panel, rows, _ in verdicts:
-        if rows is not None:
-            plot(panel, rows, _UNITS[panel.metric], DOCUMENT.with_suffix("") / f"{panel.name}.svg")
+    evidence = Evidence.of(panels(), results)
+    for one in evidence.verdicts:
+        if one.rows is not None:
+            path = DOCUMENT.with_suffix("") / f"{one.panel.name}.svg"
+            plot(one.panel, one.rows, _UNITS[one.panel.metric], path)
     old = DOCUMENT.read_text(encoding="utf-8") if DOCUMENT.exists() else ""
     kept = old[old.index(BY_HAND) :] if BY_HAND in old else f"{BY_HAND}\n"
-    DOCUMENT.write_text(f"{document(verdicts, results)}\n{kept}", encoding="utf-8")
-    counts = Counter(word(verdict) for verdict in verdicts)
+    DOCUMENT.write_text(f"{document(evidence, results)}\n{kept}", encoding="utf-8")
+    counts = Counter(one.word for one in evidence.verdicts)
     print(", ".join(f"{n} {word}" for word, n in counts.items()), "-", DOCUMENT)
 
 
-def document(verdicts: list[Verdict], results: Results) -> str:
+def document(evidence: Evidence, results: Results) -> str:
     """All of it that is not kept by hand."""
-    reasons = tomllib.loads((HERE / "reasons.toml").read_text(encoding="utf-8"))
-    parts = [_head(results), _counts(verdicts), _overview(verdicts)]
+    parts = [_head(results), _counts(evidence), _overview(evidence)]
     for paper, title in _TITLES.items():
-        own = [verdict for verdict in verdicts if verdict[0].paper == paper]
-        parts += [f"## {title}\n", *(_section(verdict, reasons) for verdict in own)]
-    return "\n".join(parts)
+        own = [one for one in evidence.verdicts if one.panel.paper == paper]
+        parts += [f"## {title}\n", *(_section(one, evidence) for one in own)]
+    return "\n".join([*parts, _WHY, *(_reason(one, evidence) for one in evidence.reasons.values())])
 
 
-def verdict_on(panel: Panel, results: Results) -> Verdict:
+def verdict_on(panel: Panel, results: Results, others: Measured | None = None) -> Verdict:
     rows = rows_of(panel, results)
-    return panel, rows, [] if rows is None else judged(panel, rows)
+    return Verdict(panel, rows, [] if rows is None else judged(panel, rows, others))
 
 
-def word(verdict: Verdict) -> str:
-    _, rows, claims = verdict
-    if rows is None:
-        return "not measured"
-    return "reproduced" if all(one.holds for one in claims) else "not reproduced"
+def reasons_of(claim: dict[str, Any]) -> list[str]:
+    """The names of the reasons that a claim gives for not holding."""
+    return str(claim.get("why", "")).split()
 
 
 def _head(results: Results) -> str:
@@ -70,64 +133,120 @@ a hundredth to a tenth of the papers' sizes, and one point of a million (`benchm
 them as data). Made by `./run bench evidence` from `benchmarks/results/papers-small.jsonl`, which
 `./run bench papers` fills; figures that are not the papers' follow at the end.
 
+{_machine(results)}
+
 A panel is **reproduced** when all its claims hold: the same algorithm is ahead, the same curve
 rises, falls or stays. Ratios are told beside the paper's, and may differ: sizes, machines and
 implementations do. Each algorithm's answers were compared with those of `scan` before it was
 timed. Times are CPU time of one thread, all events in one call. The curve `auto` is no paper's.
 
-{_machine(results)}
+Where a claim does not hold, a [reason](#why-claims-do-not-hold) is named, and what must come out
+if it is true was measured or counted in the same run: by other sizes, other parameters, or
+operations instead of time. A reason one of whose checks came out otherwise is called refuted.
 """
 
 
 def _machine(results: Results) -> str:
-    """When and where it was measured, in one line."""
+    """When, where and of what it was measured, in one paragraph."""
     took = sum(row["took_s"] for row in results.rows.values()) / 60
     made = f"{len(results.rows):,} measurements, {took:.0f} minutes of one core besides drawing"
     if not results.sessions:
         return f"{made}."
-    last = results.sessions[-1]
+    first, last = results.sessions[0], results.sessions[-1]
+    commits = results.commits
+    trees = f"commit {commits[0]}" if len(commits) == 1 else f"commits {', '.join(commits)}"
+    days = dict.fromkeys(session["session"][:10] for session in (first, last))
+    at_once = last.get("jobs", 1)
     return (
-        f"Measured until {last['session'][:10]} on {last['processor']} with {last['cores']} cores "
-        f"that others used too, Python {last['python']}, Numba {last['numba']}: {made}."
+        f"**{'One tree' if len(commits) == 1 else 'Several trees'}**: {trees}, "
+        f"{' to '.join(days)}, {last['processor']} with {last['cores']} cores, "
+        f"{at_once} measuring at once (load before it began {first.get('load', 'not known')}), "
+        f"Python {last['python']}, NumPy {last['numpy']}, Numba {last['numba']}: {made}."
     )
 
 
-def _counts(verdicts: list[Verdict]) -> str:
-    head = "| paper | panels | reproduced | not reproduced | claims that hold |"
-    rows = [head, "| --- | --- | --- | --- | --- |"]
+def _counts(evidence: Evidence) -> str:
+    head = "| paper | panels | reproduced | not reproduced | claims that hold | others explained |"
+    rows = [head, "| --- | --- | --- | --- | --- | --- |"]
     for paper, title in (*_TITLES.items(), ("", "all")):
-        own = [one for one in verdicts if paper in ("", one[0].paper)]
-        words = Counter(map(word, own))
+        own = [one for one in evidence.verdicts if paper in ("", one.panel.paper)]
+        words = Counter(one.word for one in own)
         n, good, bad = words.total(), words["reproduced"], words["not reproduced"]
         missing = f" ({n - good - bad} not measured)" if n - good - bad else ""
-        claims = [claim for _, _, judgements in own for claim in judgements]
-        held = f"{sum(one.holds for one in claims)} of {len(claims)}"
-        rows.append(f"| {title} | {n}{missing} | {good} | {bad} | {held} |")
+        n_claims = sum(len(one.claims) for one in own)
+        failed = [(one, claim) for one in own for claim in one.failed]
+        held = f"{n_claims - len(failed)} of {n_claims}"
+        explained = f"{sum(evidence.explained(*one) for one in failed)} of {len(failed)}"
+        rows.append(f"| {title} | {n}{missing} | {good} | {bad} | {held} | {explained} |")
     return "\n".join(rows) + "\n"
 
 
-def _overview(verdicts: list[Verdict]) -> str:
+def _overview(evidence: Evidence) -> str:
     rows = ["| figure | panel | claims that hold | verdict |", "| --- | --- | --- | --- |"]
-    for verdict in verdicts:
-        panel, _, claims = verdict
-        held = f"{sum(one.holds for one in claims)} of {len(panel.claims)}"
+    for one in evidence.verdicts:
+        panel = one.panel
+        held = f"{len(one.claims) - len(one.failed)} of {len(panel.claims)}"
+        why = f": {', '.join(map(_link, one.why))}" if one.why else ""
         name = f"[{panel.paper} {panel.figure}](#{panel.name})"
-        rows.append(f"| {name} | {panel.title} | {held} | {word(verdict)} |")
+        rows.append(f"| {name} | {panel.title} | {held} | {one.word}{why} |")
     return "\n".join(rows) + "\n"
 
 
-def _section(verdict: Verdict, reasons: dict[str, str]) -> str:
-    panel, rows, claims = verdict
+def _link(name: str) -> str:
+    return f"[{name}](#why-{name})"
+
+
+def _section(verdict: Verdict, evidence: Evidence) -> str:
+    panel, rows = verdict.panel, verdict.rows
     lines = [f'<a id="{panel.name}"></a>', f"### Figure {panel.figure}: {panel.title}", ""]
     if rows is None:
-        return "\n".join([*lines, f"Verdict: **{word(verdict)}**: the run is not complete.", ""])
+        return "\n".join([*lines, f"Verdict: **{verdict.word}**: the run is not complete.", ""])
     lines += [f"![{panel.title}](evidence/{panel.name}.svg)", ""]
     lines += ["| claim | the paper | ours | |", "| --- | --- | --- | --- |"]
-    lines += [_claim(one) for one in claims]
-    lines += ["", f"Verdict: **{word(verdict)}**.{_because(panel, rows, claims, reasons)}"]
+    lines += [_claim(one) for one in verdict.claims]
+    lines += ["", f"Verdict: **{verdict.word}**.", ""]
+    lines += [line for name in verdict.why for line in (_because(verdict, name, evidence), "")]
+    if verdict.failed:
+        lines += [_measured(panel, rows, verdict.failed), ""]
     if panel.note:
-        lines += ["", panel.note]
-    return "\n".join([*lines, ""])
+        lines += [panel.note, ""]
+    return "\n".join(lines)
+
+
+def _because(verdict: Verdict, name: str, evidence: Evidence) -> str:
+    """A reason in a paragraph, with what it says of the panel."""
+    reason, checks = evidence.reasons[name], evidence.checks(verdict, name)
+    told = "; ".join(f"{one.claim['text']}: {_outcome(one)}" for one in checks)
+    return f"{_standing(checks)}: [{reason.panel.title}](#why-{name}). Measured: {told}."
+
+
+def _standing(checks: list[Judged]) -> str:
+    if not checks or any(math.isnan(one.ratio) for one in checks):
+        return "Reason, not measured yet"
+    return "Reason" if all(one.holds for one in checks) else "Reason, **refuted**"
+
+
+def _outcome(one: Judged) -> str:
+    as_expected = "" if one.holds else ", which it is not"
+    return f"{figure(one.ratio)} (must be {one.claim['expected']}{as_expected})"
+
+
+def _reason(reason: Verdict, evidence: Evidence) -> str:
+    """A reason in full: what it is, and all its checks."""
+    panel = reason.panel
+    named = [one.panel for one in evidence.verdicts if panel.figure in one.why]
+    links = ", ".join(f"[{one.paper} {one.figure}](#{one.name})" for one in named)
+    lines = [f'<a id="why-{panel.figure}"></a>', f"### {panel.title}", "", panel.note, ""]
+    if reason.rows is None:
+        return "\n".join([*lines, "Not measured yet.", ""])
+    lines += ["| if it is so | it must be | it is | |", "| --- | --- | --- | --- |"]
+    lines += [_check(one) for one in reason.claims]
+    return "\n".join([*lines, "", f"Named by {links or 'no panel of this run'}.", ""])
+
+
+def _check(one: Judged) -> str:
+    mark = "not measured" if math.isnan(one.ratio) else "as it must" if one.holds else "refuted"
+    return f"| {one.claim['text']} | {one.claim['expected']} | {figure(one.ratio)} | {mark} |"
 
 
 def _claim(one: Judged) -> str:
@@ -140,16 +259,12 @@ def _mark(one: Judged) -> str:
     return "holds" if one.holds else "does not hold"
 
 
-def _because(panel: Panel, rows: Rows, claims: list[Judged], reasons: dict[str, str]) -> str:
-    """What was measured where a claim does not hold, and why, as far as it is known."""
-    if all(one.holds for one in claims):
-        return ""
-    failed = [one.claim for one in claims if not one.holds]
-    labels = dict.fromkeys(label for claim in failed for label in _labels(panel, claim))
-    measured = "; ".join(_measured(panel, label, rows[label]) for label in labels if label in rows)
+def _measured(panel: Panel, rows: Rows, failed: list[Judged]) -> str:
+    """The figures of the curves that the claims are about."""
+    labels = dict.fromkeys(label for one in failed for label in _labels(panel, one.claim))
+    told = "; ".join(_ends(panel, label, rows[label]) for label in labels if label in rows)
     points = f"{panel.labels[0]} and {panel.labels[-1]}" if len(panel.points) > 1 else "one point"
-    reason = reasons.get(panel.name, "")
-    return f" {reason}\n\nMeasured at {points}, {_UNITS[panel.metric]}: {measured}."
+    return f"Measured at {points}, {_UNITS[panel.metric]}: {told}."
 
 
 def _labels(panel: Panel, claim: dict[str, str]) -> Iterator[str]:
@@ -160,7 +275,7 @@ def _labels(panel: Panel, claim: dict[str, str]) -> Iterator[str]:
             yield claim[key]
 
 
-def _measured(panel: Panel, label: str, rows: list[dict[str, float]]) -> str:
+def _ends(panel: Panel, label: str, rows: list[Row]) -> str:
     ends = [rows[0], rows[-1]] if len(rows) > 1 else rows
     scale = _SCALES.get(panel.metric, 1.0)
     values = " → ".join(figure(row[panel.metric] * scale) for row in ends)
@@ -172,4 +287,6 @@ def _measured(panel: Panel, label: str, rows: list[dict[str, float]]) -> str:
 
 def figure(value: float) -> str:
     """A number as a reader wants it."""
+    if math.isnan(value):
+        return "–"
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

@@ -14,6 +14,7 @@ from benchmarks.papers.results import Results
 BEYOND = ("auto",)  # curves that no paper has: no claim is about them
 
 Rows = dict[str, list[Row]]  # by curve: a row for each point
+Measured = dict[str, tuple[Panel, Rows]]  # panels by their names
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +40,33 @@ def rows_of(panel: Panel, results: Results) -> Rows | None:
     return rows
 
 
-def judged(panel: Panel, rows: Rows) -> list[Judged]:
-    """All claims of the panel."""
-    return [Judged(claim, _ratio(panel, rows, claim)) for claim in panel.claims]
+def judged(panel: Panel, rows: Rows, others: Measured | None = None) -> list[Judged]:
+    """All claims of the panel; `others` are panels that some of them are `of`.
+
+    Where the other panel is not measured, or not in this respect, the ratio is not a number.
+    """
+    found = []
+    for claim in panel.claims:
+        at = others.get(claim["of"]) if others is not None and "of" in claim else (panel, rows)
+        asked = {"metric": panel.metric, **claim}
+        try:
+            found.append(Judged(claim, math.nan if at is None else _ratio(*at, asked)))
+        except KeyError:
+            found.append(Judged(claim, math.nan))
+    return found
+
+
+def value(row: Row, metric: str) -> float:
+    """A figure of a row, or one divided by another."""
+    above, _, below = metric.partition(" / ")
+    return float(row[above] / row[below] if below else row[above])
 
 
 def _ratio(panel: Panel, rows: Rows, claim: dict[str, Any]) -> float:
     """The ratio that a claim is about."""
-    curves = {label: [row[panel.metric] for row in found] for label, found in rows.items()}
+    curves = {
+        label: [value(row, claim["metric"]) for row in found] for label, found in rows.items()
+    }
     if "fast" in claim:
         return _slower(panel, curves, claim)
     if "spread" in claim:

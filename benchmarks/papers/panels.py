@@ -1,4 +1,8 @@
-"""Panels as data: the figures of the papers, each a sweep over a workload with what it claims."""
+"""Panels as data: the figures of the papers, each a sweep over a workload with what it claims.
+
+Reasons are panels too: where a claim of a paper does not hold, they say why, and claim what must
+come out if that is so.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,8 @@ from typing import Any
 
 HERE = Path(__file__).parent
 PAPERS = ("vldb", "betree", "pstree")
+REASONS = "reasons"
+EVERYTHING = (*PAPERS, REASONS)
 SCALES = ("small", "paper", "tiny")
 
 _SIZES = ("n_subscriptions", "n_criteria", "n_queries")
@@ -96,20 +102,20 @@ def _assignment(item: tuple[str, Any]) -> str:
 def _read(paper: str, scale: str) -> Iterator[Panel]:
     text = (HERE / f"{paper}.toml").read_text(encoding="utf-8")
     file = tomllib.loads(text)
-    size = "small" if scale == "tiny" else scale
+    size = "small" if scale == "tiny" or paper == REASONS else scale
     for entry in file["panel"]:
-        shared, own = file["workloads"][entry["workload"]], entry.get("with", {})
-        base = {**_at_scale(shared, size), **_at_scale(own, size)}
-        points = [_point(entry["x"], one) for one in _points(entry["points"], size)]
+        shared = file["workloads"][entry["workload"]] if "workload" in entry else {}
+        base = {**_at_scale(shared, size), **_at_scale(entry.get("with", {}), size)}
+        points = [_point(entry["x"], one) for one in _points(entry.get("points", ()), size)]
         if scale == "tiny":
             base, points = _shrunk(base), [_shrunk(point) for point in points]
         yield Panel(
             paper,
             entry["figure"],
             entry["title"],
-            entry["x"],
+            entry.get("x", ""),
             entry.get("metric", "match_us"),
-            tuple(_line(one) for one in file["lines"][entry["lines"]]),
+            tuple(_line(one) for one in _lines(entry, file)),
             tuple(points),
             base,
             tuple(entry["claims"]),
@@ -129,6 +135,12 @@ def _points(points: Any, scale: str) -> list[Any]:
 
 def _point(x: str, point: Any) -> dict[str, Any]:
     return point if isinstance(point, dict) else {x: point}
+
+
+def _lines(entry: dict[str, Any], file: dict[str, Any]) -> list[Any]:
+    """The curves of a panel, its own or named; a reason may look at those of panels alone."""
+    lines = entry.get("lines", [])
+    return file["lines"][lines] if isinstance(lines, str) else lines  # type: ignore[no-any-return]
 
 
 def _line(line: Any) -> Line:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import subprocess
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,15 +15,21 @@ import numba
 import numpy as np
 
 from benchmarks.papers.measuring import Row
-from benchmarks.papers.panels import Case, name_of
+from benchmarks.papers.panels import HERE, Case, name_of
 from benchmarks.report import RESULTS
+
+UNKNOWN = "not recorded"
 
 
 class Results:
-    """What was measured at one scale; a run that is killed leaves at most its last line torn."""
+    """What was measured at one scale; a run that is killed leaves at most its last line torn.
 
-    def __init__(self, scale: str, folder: Path = RESULTS) -> None:
-        self.path = folder / f"papers-{scale}.jsonl"
+    A run that begins `anew` has a file of its own, which replaces the other once it is complete.
+    """
+
+    def __init__(self, scale: str, folder: Path = RESULTS, *, anew: bool = False) -> None:
+        self.kept = folder / f"papers-{scale}.jsonl"
+        self.path = self.kept.with_suffix(".new.jsonl") if anew else self.kept
         lines = _lines(self.path)
         self.rows: dict[str, Row] = {row["case"]: row for row in lines if "answers" in row}
         self.sessions: list[Row] = [row for row in lines if "session" in row]
@@ -35,10 +42,23 @@ class Results:
         """The fingerprint of the answers to a workload, if an algorithm has given them."""
         return self._answers.get(name_of(workload))
 
-    def begin(self) -> None:
-        """Note the day and the machine."""
+    @property
+    def commits(self) -> list[str]:
+        """The trees that were measured, one after the other."""
+        return list(dict.fromkeys(session.get("commit", UNKNOWN) for session in self.sessions))
+
+    def replace(self) -> None:
+        """Put what was measured anew in the place of what was there."""
+        self.path.replace(self.kept)
+        self.path = self.kept
+
+    def begin(self, jobs: int = 1) -> None:
+        """Note the day, the tree and the machine."""
         session = {
             "session": datetime.now(UTC).isoformat(timespec="seconds"),
+            "commit": commit(),
+            "jobs": jobs,
+            "load": round(os.getloadavg()[0], 1),
             "processor": _processor(),
             "cores": os.cpu_count(),
             "python": platform.python_version(),
@@ -65,6 +85,24 @@ class Results:
             file.write(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
             file.flush()
             os.fsync(file.fileno())
+
+
+def commit() -> str:
+    """The commit of the tree, with a plus sign where it has changes that are not committed."""
+    head = _git("rev-parse", "--short=12", "HEAD").strip()
+    changes = _git("status", "--porcelain", "--", "src", "benchmarks", ":!benchmarks/results")
+    return f"{head or UNKNOWN}{'+' if changes else ''}"
+
+
+def _git(*arguments: str) -> str:
+    """What git says of the tree; nothing where there is no repository."""
+    try:
+        told = subprocess.run(
+            ["git", *arguments], cwd=HERE.parents[1], capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return ""
+    return told.stdout if told.returncode == 0 else ""
 
 
 def _lines(path: Path) -> list[Row]:

@@ -10,27 +10,44 @@ from multiprocessing import get_context
 
 from benchmarks.measure import WrongAnswer
 from benchmarks.papers.measuring import PATIENCE, Row, measured
-from benchmarks.papers.panels import PAPERS, SCALES, Case, Panel, name_of, panels
-from benchmarks.papers.results import Results
+from benchmarks.papers.panels import EVERYTHING, SCALES, Case, Panel, name_of, panels
+from benchmarks.papers.results import Results, commit
 
 Task = tuple[Panel, list[Case]]  # what is left of one workload
 
 
-def main(papers: Sequence[str], *, scale: str = "small", jobs: int = 1) -> int:
-    """Measure what is left; 1 if an answer was wrong, 2 if a name was."""
-    strange = [name for name in papers if name not in PAPERS]
+def main(papers: Sequence[str], *, scale: str = "small", jobs: int = 1, anew: bool = False) -> int:
+    """Measure what is left; 1 if an answer was wrong, 2 if a name was.
+
+    `anew` measures everything, and takes the place of the results when nothing is left.
+    """
+    strange = [name for name in papers if name not in EVERYTHING]
     if strange or scale not in SCALES:
-        print(f"papers are {', '.join(PAPERS)}; scales {', '.join(SCALES)}", file=sys.stderr)
+        print(f"papers are {', '.join(EVERYTHING)}; scales {', '.join(SCALES)}", file=sys.stderr)
         return 2
-    results = Results(scale)
-    chosen = panels(tuple(papers) or PAPERS, scale)
+    results = Results(scale, anew=anew)
+    if anew and (papers or results.commits not in ([], [commit()])):
+        print(_refusal(papers, results), file=sys.stderr)
+        return 2
+    chosen = panels(tuple(papers) or EVERYTHING, scale)
     wrong = run(chosen, results, jobs, 0.0 if scale == "tiny" else PATIENCE)
     n_cases = {case.key for panel in chosen for case in panel.cases()}
     n_left = len(n_cases - results.rows.keys())
+    if anew and n_left == 0:
+        results.replace()
     print(f"{len(chosen)} panels, {len(n_cases)} measurements, {n_left} not made: {results.path}")
     for name, reason in wrong.items():
         print(f"{name} stopped: {reason}")
     return 1 if wrong else 0
+
+
+def _refusal(papers: Sequence[str], results: Results) -> str:
+    if papers:
+        return "--anew measures all papers: name none"
+    return (
+        f"{results.path} was begun on {', '.join(results.commits)}, and this is {commit()}: "
+        "go on there, or delete the file to begin here"
+    )
 
 
 def run(
@@ -40,7 +57,7 @@ def run(
     tasks = _tasks(chosen, results)
     if not tasks:
         return {}
-    results.begin()
+    results.begin(jobs)
     if jobs > 1:
         with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
             return _run_together(tasks, results, pool, patience)

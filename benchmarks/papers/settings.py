@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.duplicates import repeated
 from benchmarks.measure import WrongAnswer
+from benchmarks.papers.counting import COUNTS
 from remuda.arrays import Ints, Longs, Ragged, frozen, starts_of, take_rows
 from remuda.encoding.events import Portion
 from remuda.encoding.generated import cnf_table, dnf_table, event_batch
@@ -16,7 +18,10 @@ from remuda.encoding.table import ClauseTable, CnfTable, EventBatch
 from remuda.index.choosing import Wanted
 from remuda.index.segment import Segment
 from remuda.index.weighing import Weighed, Weighing
+from remuda.matchers.betree.tree import BETree
 from remuda.matchers.contract import Literal, cnf_matcher, conjunction_matcher
+from remuda.matchers.pstbloom import PSTBloom
+from remuda.matchers.psthash import PSTHash
 from remuda.workload import KINDS
 from remuda.workload import begen as classes
 from remuda.workload.begen import BEGen, Loosening
@@ -29,6 +34,8 @@ _WAYS: dict[str, dict[str, Any]] = {  # of building a matcher, where a paper has
     "equalities": {"equalities": True},
     "equality": {"equality": 1},
 }
+_RANGES = (classes.Operator.BETWEEN,)  # beside equalities: a class that no paper has
+_OURS = ("again", "copies")  # what no generator knows of
 _SCORED = 5  # events whose best are compared with the scores of all that match
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -41,6 +48,10 @@ class Built:
 
     answer: Callable[[], Answer]
     nbytes: int
+    n_predicates: int  # that the rows have, all together
+    record_bytes: int = (
+        0  # of these predicates, where they are kept beside the lists that lead there
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +66,7 @@ class Clauses:
     events: EventBatch
     ids: Ints
     stages: tuple[tuple[Ints, Ints], ...]
+    copies: int = 1  # of each row, all of the first before all of the second
 
     @property
     def n_criteria(self) -> int:
@@ -64,15 +76,39 @@ class Clauses:
     def n_events(self) -> int:
         return len(self.events)
 
+    @property
+    def n_predicates(self) -> int:
+        table = self.table.table if isinstance(self.table, CnfTable) else self.table
+        return len(table.clauses.items)
+
     def build(self, algorithm: str, tuning: dict[str, Any]) -> Built:
         """The algorithm over the rows."""
         name, _, way = algorithm.partition("/")
-        if way == "live":
-            return self._built(self._grown(name, tuning), named=True)
+        if way in ("live", "unadjusted"):
+            return self._built(self._grown(name, tuning, way == "live"), named=True)
+        if algorithm in COUNTS:
+            return self._counted(algorithm)
         if isinstance(self.table, CnfTable):
             return self._built(cnf_matcher(name).build(self.table))
         kind: Any = conjunction_matcher(name)
+        if way == "once":
+            return self._once(kind)
         return self._built(kind.build(self.table, **tuning, **_WAYS[way]))
+
+    def _once(self, kind: Any) -> Built:
+        """The matcher over one copy of each row, which writes down all of them."""
+        assert isinstance(self.table, ClauseTable)
+        n = len(self.ids) // self.copies
+        rows = _rows(self.table.clauses, self.ids[:n])
+        matcher = kind.build(ClauseTable(self.table.space_starts, self.table.predicates, rows))
+        steps = np.arange(self.copies, dtype=np.int32) * np.int32(n)
+
+        def answer() -> Answer:
+            hits = matcher.match(self.events)
+            found = (hits.rows[:, None] + steps).ravel()
+            return hits.starts * self.copies, found, hits.candidates
+
+        return Built(answer, matcher.nbytes, len(rows.items))
 
     def _built(self, matcher: Any, named: bool = False) -> Built:
         def answer() -> Answer:
@@ -80,10 +116,20 @@ class Clauses:
             rows = hits.rows if named else self.ids[hits.rows]
             return hits.starts, rows, hits.candidates
 
-        return Built(answer, matcher.nbytes)
+        return Built(answer, matcher.nbytes, self.n_predicates, _record_bytes(matcher))
 
-    def _grown(self, name: str, tuning: dict[str, Any]) -> Any:
-        """A tree that clauses were put into one by one."""
+    def _counted(self, algorithm: str) -> Built:
+        """The referee's answers, with operations of the algorithm that are counted apart."""
+        rows = self.build(REFEREE, {}).answer
+        starts, found, _ = rows()
+        count = COUNTS[algorithm](self.table, self.events, starts, found)
+        return Built(lambda: (starts, found, count), 0, self.n_predicates)
+
+    def _grown(self, name: str, tuning: dict[str, Any], adjusted: bool) -> Any:
+        """A tree that clauses were put into one by one.
+
+        Between stages it may adjust itself to the events that it saw, as a live index lets it.
+        """
         assert self.every is not None
         kind: Any = conjunction_matcher(name)
         nothing = frozen(Ragged(np.zeros(1, np.int64), np.zeros(0, np.int32)))
@@ -97,6 +143,8 @@ class Clauses:
                     clause = self.every.clauses.row(int(come[i]))
                     tree.insert(int(come[i]), [literals[predicate] for predicate in clause])
             tree.match(self.events)
+            if adjusted and len(self.stages) > 1:
+                tree.adjust(self.events)
         return tree
 
 
@@ -123,11 +171,11 @@ class Weighted:
         batch = segment.encoder.encode(self.dicts, 0)
         nbytes = segment.matcher.nbytes + segment.cnf.nbytes
         if way != "top":
-            return Built(lambda: _answer(segment.match(batch)), nbytes)
+            return Built(lambda: _answer(segment.match(batch)), nbytes, 0)
         wanted = Wanted(_TOP, np.arange(self.n_criteria, dtype=np.int32))
         weighed = self._weighed(segment)
         self._check(segment, batch, wanted, weighed)
-        return Built(lambda: _answer(segment.best(batch, wanted, weighed)), nbytes)
+        return Built(lambda: _answer(segment.best(batch, wanted, weighed)), nbytes, 0)
 
     def _weighed(self, segment: Segment) -> Weighed:
         each = [self.workload.event_weights(i) for i in range(self.n_events)]
@@ -165,9 +213,10 @@ def drawn(workload: dict[str, Any]) -> Setting:
     if workload.get("cnf"):
         cnf = cnf_table(data.criteria)
         return Clauses(cnf, None, events, np.arange(data.criteria.n_criteria, dtype=np.int32), ())
-    table = dnf_table(data.criteria)
+    copies = workload.get("copies", 1)
+    table = repeated(dnf_table(data.criteria), copies)
     ids = np.arange(table.n_clauses, dtype=np.int32)
-    return Clauses(table, table, events, ids, ((ids[:0], ids),))
+    return Clauses(table, table, events, ids, ((ids[:0], ids),), copies)
 
 
 def fingerprint(starts: Longs, rows: Ints) -> str:
@@ -178,15 +227,23 @@ def fingerprint(starts: Longs, rows: Ints) -> str:
     return f"{len(rows)}:{int((mixed * (2 * events + np.uint64(1))).sum()):016x}"
 
 
+def _record_bytes(matcher: Any) -> int:
+    """The bytes of predicates that lie beside what leads to them."""
+    if isinstance(matcher, BETree):
+        return matcher.pools.words.nbytes
+    return matcher.forest.records.nbytes if isinstance(matcher, PSTBloom | PSTHash) else 0
+
+
 def _answer(hits: Any) -> Answer:
     return hits.starts, hits.rows, hits.candidates
 
 
 def generator(workload: dict[str, Any]) -> Any:
-    own = dict(workload)
+    own = {key: value for key, value in workload.items() if key not in _OURS}
     loosening = {one.name: own.pop(one.name) for one in fields(Loosening) if one.name in own}
     if "operators" in loosening:
-        loosening["operators"] = getattr(classes, loosening["operators"])
+        name = loosening["operators"]
+        loosening["operators"] = _RANGES if name == "RANGES" else getattr(classes, name)
     if loosening:
         own["loosening"] = Loosening(**loosening)
     return KINDS[own.pop("kind")](**own)

@@ -351,6 +351,14 @@ def test_the_papers_stabbing_subscriptions(matcher: str) -> None:
         assert (set(found.ids(0)), found.exact.tolist()) == (stabbed, [True])
 
 
+@pytest.mark.parametrize("empty", [Range(65, 18), Range(30, 30), Range(30, 30, lower_closed=True)])
+def test_no_event_is_in_a_range_without_values(empty: Range) -> None:
+    index = Index.build(Criterion(name, parse(text)) for name, text in RULES.items())
+    region = Predicate(Attribute.parse("age"), empty)
+    assert index.possible(region).ids(0) == []
+    assert index.certain(region).ids(0) == [*RULES]
+
+
 def test_more_regions_than_are_asked_at_once() -> None:
     index = Index.build(Criterion(f"{n}", attr("x") <= n) for n in range(5))
     found = index.possible([attr("x") > n % 5 for n in range(2_500)])

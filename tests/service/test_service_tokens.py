@@ -65,6 +65,17 @@ def test_a_token_may_be_kept_as_its_digest(engine: rm.Engine, asking: Any, file:
     assert http.get("/v1/indexes", headers=bearing(HIDDEN)).status_code == 200
 
 
+def test_the_description_asks_for_a_token_where_the_service_does(
+    engine: rm.Engine, asking: Any, file: Path
+) -> None:
+    def wanted(http: Any) -> set[bool]:
+        paths = http.get("/openapi.json").json()["paths"]
+        return {bool(one["security"]) for one in paths["/v1/indexes/{index}"].values()}
+
+    assert wanted(asking(engine)) == {False}
+    assert wanted(asking(engine, tokens=Tokens(file))) == {True}
+
+
 def test_probes_and_the_page_are_open(engine: rm.Engine, asking: Any, file: Path) -> None:
     http = asking(engine, tokens=Tokens(file))
     for path in ("/", "/healthz", "/openapi.json", "/page/script.js", "/page/style.css"):

@@ -11,6 +11,7 @@ import os
 import sys
 from pathlib import Path
 
+from children import BOTH
 from pyspark.sql import functions as sf
 
 from remuda.spark import (
@@ -31,7 +32,7 @@ N_RULES, N_EVENTS = 200, 300
 def main(master: str, uri: str, checkpoint: str, answers: str) -> None:
     passed = ("PYTHONPATH", "NUMBA_CACHE_DIR", *(name for name in os.environ if "AWS" in name))
     env = {f"spark.executorEnv.{name}": os.environ[name] for name in passed if name in os.environ}
-    spark = session(master, **env, **{"spark.sql.shuffle.partitions": "2"})
+    spark = session(master, **env, **BOTH, **{"spark.sql.shuffle.partitions": "2"})
     index = f"{uri}/ads"
     rules = spark.range(N_RULES).select(
         sf.concat(sf.lit("r"), "id").alias("id"),
@@ -74,5 +75,5 @@ def main(master: str, uri: str, checkpoint: str, answers: str) -> None:
     spark.stop()
 
 
-faulthandler.dump_traceback_later(280, exit=True)  # where it hangs, if it does
+faulthandler.dump_traceback_later(480, exit=True)  # where it hangs, if it does
 main(*sys.argv[1:])

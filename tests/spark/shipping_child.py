@@ -11,6 +11,7 @@ import os
 import sys
 from pathlib import Path
 
+from children import BOTH
 from pyspark.sql import functions as sf
 
 from remuda.spark import doctor, match, reach, session
@@ -19,7 +20,7 @@ from remuda.spark import doctor, match, reach, session
 def main(master: str, index: str, answers: str) -> None:
     passed = [name for name in ("PYTHONPATH", "NUMBA_CACHE_DIR") if name in os.environ]
     env = {f"spark.executorEnv.{name}": os.environ[name] for name in passed}
-    spark = session(master, **env, **{"spark.sql.shuffle.partitions": "2"})
+    spark = session(master, **env, **BOTH, **{"spark.sql.shuffle.partitions": "2"})
     events = spark.range(60).select((sf.col("id") % 20).alias("a")).repartition(4)
     counted = match(events, index, ship=True).groupBy("a").agg(sf.max(sf.size("matches")))
     reached = reach(events, index, ship=True).agg(sf.sum("events")).collect()[0][0]
@@ -32,5 +33,5 @@ def main(master: str, index: str, answers: str) -> None:
     spark.stop()
 
 
-faulthandler.dump_traceback_later(280, exit=True)  # where it hangs, if it does
+faulthandler.dump_traceback_later(480, exit=True)  # where it hangs, if it does
 main(*sys.argv[1:])

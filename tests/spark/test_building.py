@@ -120,7 +120,8 @@ def test_a_live_tree_is_segments_on_spark_and_one_tree_at_home(spark, tmp_path, 
     criteria = [criterion(i) for i in range(20)]
     build_index(table(spark, criteria), home, shards=2, matcher=matcher)
     changed = [*criteria[1:], criterion(0, "b = 1"), criterion(20)]
-    build_index(table(spark, changed), home)  # it stays what it was built with
+    built = build_index(table(spark, changed), home, matcher=matcher)
+    assert counts(built) == (1, 1, 0, 19)
     events = spark.createDataFrame([(i, one["a"], one["b"]) for i, one in enumerate(EVENTS)],
                                    "i int, a int, b int")  # fmt: skip
     here = [criterion(0, "b = 1"), *criteria[1:], criterion(20)]

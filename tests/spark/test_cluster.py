@@ -6,17 +6,18 @@ import json
 import os
 import random
 import re
-import signal
-import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from children import kill, numbers, started, wait_for, wait_until
 
 import remuda as rm
 from remuda.errors import RemudaError
@@ -30,17 +31,6 @@ CHILD = Path(__file__).with_name("cluster_child.py")
 SHIPPING = Path(__file__).with_name("shipping_child.py")
 BUILDING = Path(__file__).with_name("building_child.py")
 N_KILLED = 20 if SOAK else 2
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
-
-
-def listens(port: int) -> bool:
-    with socket.socket() as one:
-        return one.connect_ex(("127.0.0.1", port)) == 0
 
 
 @dataclass(frozen=True)
@@ -76,60 +66,56 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     ensure_java()
     root = tmp_path_factory.mktemp("cluster")
     launcher = Path(pyspark.__file__).parent / "bin" / "spark-class"
-    port, started = free_port(), []
-
-    def start(name: str, *words: str) -> None:
-        home = root / name
-        home.mkdir()
-        env = {
-            **{key: value for key, value in os.environ.items() if "AWS" not in key},
-            "HOME": str(home),
-            "REMUDA_CACHE": str(home / "cache"),
-            "SPARK_LOCAL_IP": "127.0.0.1",
-            "SPARK_DAEMON_MEMORY": "256m",
-        }
-        env.pop("PYTHONPATH", None)
-        with (home / "log").open("wb") as log:
-            started.append(
-                subprocess.Popen([launcher, *words], cwd=home, env=env, stdout=log, stderr=log)
-            )
-
     deploy, at = "org.apache.spark.deploy", ["--host", "127.0.0.1", "--webui-port", "0"]
-    try:
-        start("master", f"{deploy}.master.Master", *at, "--port", str(port))
-        while not listens(port):
-            assert started[0].poll() is None
-            time.sleep(0.2)
-        url = f"spark://127.0.0.1:{port}"
-        for i in range(2):
-            size = "--cores", "1", "--memory", "1g"
-            work = "--work-dir", str(root / f"worker{i}" / "work")
-            start(f"worker{i}", f"{deploy}.worker.Worker", *at, *size, *work, url)
-        yield Cluster(url, root, tuple(one.pid for one in started[1:]))
-    finally:
-        for one in started:
-            one.terminate()
-        for one in started:
-            one.wait(30)
+    with ExitStack() as running:
+
+        def start(name: str, *words: str) -> int:
+            """Start a process; the port that it has chosen to listen at is known when it does."""
+            home = root / name
+            home.mkdir()
+            env = {
+                **{key: value for key, value in os.environ.items() if "AWS" not in key},
+                "HOME": str(home),
+                "REMUDA_CACHE": str(home / "cache"),
+                "SPARK_LOCAL_IP": "127.0.0.1",
+                "SPARK_DAEMON_MEMORY": "256m",
+            }
+            env.pop("PYTHONPATH", None)
+            log = home / "log"
+            one = running.enter_context(started([launcher, *words], log, cwd=home, env=env))
+            wait_until(lambda: listening(log), one, log)
+            return one.pid
+
+        start("master", f"{deploy}.master.Master", *at, "--port", "0")
+        url = listening(root / "master" / "log")
+        size = "--cores", "1", "--memory", "1g"
+        workers = []
+        for name in ("worker0", "worker1"):
+            more = "--work-dir", str(root / name / "work"), "--port", "0"
+            workers.append(start(name, f"{deploy}.worker.Worker", *at, *size, *more, url))
+        yield Cluster(url, root, tuple(workers))
 
 
-def driver(tmp_path: Path, *words: object) -> subprocess.Popen[str]:
+def listening(log: Path) -> str:
+    """The address of a master, or of the master that a worker is registered with."""
+    told = re.search(r"(?:Spark master at|registered with master) (spark://\S+)", log.read_text())
+    return told[1] if told else ""
+
+
+@contextmanager
+def driver(tmp_path: Path, *words: object) -> Iterator[subprocess.Popen[bytes]]:
+    """A driver in a directory of its own, which says in `log` what it does."""
     home = tmp_path / "driver"
     home.mkdir()
     env = {**os.environ, "REMUDA_CACHE": str(home / "cache")}
-    command = [sys.executable, *map(str, words)]
-    pipe = subprocess.PIPE
-    return subprocess.Popen(command, cwd=home, env=env, stdout=pipe, stderr=pipe, text=True)
+    with started([sys.executable, *words], home / "log", cwd=home, env=env) as running:
+        yield running
 
 
-def answers_of(running: subprocess.Popen[str], out: Path) -> dict[str, Any]:
+def answers_of(tmp_path: Path, out: Path, *words: object) -> dict[str, Any]:
     """What a driver has written when it ended well."""
-    try:
-        stderr = running.communicate(timeout=300)[1]
-    except subprocess.TimeoutExpired:
-        running.kill()
-        stderr = running.communicate()[1]
-    assert running.returncode == 0, stderr[-3000:]
+    with driver(tmp_path, *words) as running:
+        wait_for(running, tmp_path / "driver" / "log")
     told: dict[str, Any] = json.loads(out.read_text())
     return told
 
@@ -140,7 +126,7 @@ def test_everything_with_nothing_shared_but_a_bucket(
 ) -> None:
     out = tmp_path / "answers.json"
     words = CHILD, cluster.url, bucket, tmp_path / "checkpoint", out
-    told = answers_of(driver(tmp_path, *words), out)
+    told = answers_of(tmp_path, out, *words)
     assert told["built"] == ["v000001", 200, "v000002", 1, 199]
     index = rm.Index.build(
         Criterion(f"r{i}", parse(f"a >= {i % 50}")) for i in range(200) if i != 7
@@ -168,7 +154,7 @@ def test_an_index_is_sent_to_executors_without_credentials(
     index = rm.Index.build(Criterion(f"r{i}", parse(f"a >= {i}")) for i in range(20))
     index.save(f"{bucket}/ads")
     out = tmp_path / "answers.json"
-    told = answers_of(driver(tmp_path, SHIPPING, cluster.url, f"{bucket}/ads", out), out)
+    told = answers_of(tmp_path, out, SHIPPING, cluster.url, f"{bucket}/ads", out)
     assert told["counted"] == {str(a): a + 1 for a in range(20)}
     assert told["reached"] == 3 * sum(range(1, 21))
     own, *executors = told["problems"]
@@ -184,28 +170,33 @@ def test_executors_and_drivers_that_are_killed_leave_whole_versions(
     monkeypatch.setenv("REMUDA_CACHE", str(tmp_path / "cache"))
     uri, rng = f"{bucket}/ads", random.Random(1)
     rm.Index.build(Criterion(str(i), parse("a >= 0")) for i in range(60)).save(uri)
-    running = driver(tmp_path, BUILDING, uri, 1, cluster.url)
-    assert running.stdout is not None
-    published = n_killed = 0
-    try:
+    log, n_killed = tmp_path / "driver" / "log", 0
+
+    def rounds(n: int) -> bool:
+        return len(numbers(log)) >= n
+
+    with driver(tmp_path, BUILDING, uri, 1, cluster.url) as running:
         while n_killed < N_KILLED:
-            round_ = int(running.stdout.readline())  # every round before it was published
-            assert len(rm.load(uri).match({"a": round_ - 1})) == 60
-            published = round_ - 1
+            n_rounds = len(numbers(log)) + 1
+            wait_until(partial(rounds, n_rounds), running, log)
+            assert complete(uri) >= n_rounds - 1, "every round before it was published"
             time.sleep(0.2 + 3 * rng.random())
             for pid in cluster.executors()[:1]:
-                os.kill(pid, signal.SIGKILL)
-                n_killed += 1
-        assert int(running.stdout.readline()) == published + 2, "it went on"
+                n_killed += kill(pid)
+        n_rounds = len(numbers(log)) + 1
+        wait_until(partial(rounds, n_rounds), running, log)  # it went on
         time.sleep(3 * rng.random())
-    finally:
-        running.kill()
-        rest = running.communicate()[0].split()
+    last = complete(uri)
+    assert last >= n_rounds - 1
+    print(f"{n_killed} executors and a driver killed: {last} versions, all complete")
+
+
+def complete(uri: str) -> int:
+    """The round that the published version is of, which has all of its criteria."""
     index = rm.load(uri)
-    held = [i for i in range(published + len(rest) + 3) if index.match({"a": i})]
-    assert len(index) == len(index.match({"a": held[0]})) == 60
-    assert held[0] >= published + 1
-    print(f"{n_killed} executors and a driver killed: {held[0]} versions, all complete")
+    held = next(a for a in range(200) if index.match({"a": a}))
+    assert len(index) == len(index.match({"a": held})) == 60
+    return held
 
 
 def own(**facts: str) -> dict[str, str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from children import said, started, wait_for
 
 from remuda.index.index import Index
 from remuda.language.criterion import Criterion
@@ -88,16 +88,11 @@ def test_everything_under_connect(tmp_path: Path) -> None:
         index.save(tmp_path / "index")  # which makes the tail a segment
     environment = {name: value for name, value in os.environ.items() if name != "SPARK_REMOTE"}
     environment |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    done = subprocess.run(
-        [sys.executable, "-c", CLIENT, tmp_path / "index", tmp_path / "model"],
-        capture_output=True,
-        text=True,
-        timeout=180,
-        env=environment,
-        cwd=tmp_path,
-        check=False,
-    )
-    assert done.stdout.strip().endswith("all is well"), done.stderr[-3000:]
+    log = tmp_path / "log"
+    words = [sys.executable, "-c", CLIENT, tmp_path / "index", tmp_path / "model"]
+    with started(words, log, env=environment, cwd=tmp_path) as child:
+        wait_for(child, log)
+    assert "all is well" in said(log)
 
 
 def _installed(name: str) -> bool:

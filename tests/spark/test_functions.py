@@ -95,10 +95,14 @@ def test_an_empty_table(spark, day) -> None:
         ("remuda_match('no', struct(1 AS a))", "there is no index 'no'"),
         ("remuda_match('few', array(1))", "an event is a struct, a map or a JSON string"),
         ("remuda_top('few', struct(1 AS a), cast(NULL AS int))", "a top of -1"),
+        (
+            "remuda_match('few', struct(parse_json('1') AS a))",
+            "at a, which is of type variant",
+        ),
     ],
 )
 def test_what_is_wrong_is_said(spark, tmp_path, call: str, reason: str) -> None:
-    Index().save(tmp_path)
+    Index.build([Criterion("a", attr("a").exists())]).save(tmp_path)
     register(spark, {"few": tmp_path})
     with pytest.raises(PythonException, match=reason):
         spark.sql(f"SELECT {call}").collect()

@@ -167,16 +167,18 @@ def test_a_version_stays_until_another_is_asked_for(spark, tmp_path: Path) -> No
     assert (sorted(row["matches"]), row["index_version"]) == (["one", "two"], new)
 
 
-def test_the_moment_is_that_of_the_call(spark, tmp_path: Path) -> None:
+def test_the_moment_is_that_of_the_call(spark, tmp_path: Path, monkeypatch) -> None:
     now = datetime.now(UTC)
-    until = Criterion("soon over", attr("id").exists(), valid_until=now + timedelta(seconds=2))
+    until = Criterion("over", attr("id").exists(), valid_until=now - timedelta(hours=1))
     Index.build([until]).save(tmp_path)
-    planned = match(spark.range(1), tmp_path)
-    time.sleep(max(0.0, (now + timedelta(seconds=2.1) - datetime.now(UTC)).total_seconds()))
-    assert [row["matches"] for row in planned.collect()] == [["soon over"]]
+    with monkeypatch.context() as patch:
+        earlier = time.time_ns() - 2 * 3600 * 10**9
+        patch.setattr(time, "time_ns", lambda: earlier)
+        planned = match(spark.range(1), tmp_path)
+    assert [row["matches"] for row in planned.collect()] == [["over"]]
     assert [row["matches"] for row in match(spark.range(1), tmp_path).collect()] == [[]]
     early = match(spark.range(1), tmp_path, now=now - timedelta(days=1))
-    assert [row["matches"] for row in early.collect()] == [["soon over"]]
+    assert [row["matches"] for row in early.collect()] == [["over"]]
 
 
 def test_rows_that_match_a_great_deal_go_in_small_portions(spark, tmp_path, monkeypatch) -> None:

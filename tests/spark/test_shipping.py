@@ -13,12 +13,25 @@ import remuda as rm
 from remuda.index.archives import archive_name, write_archive
 from remuda.language.criterion import Criterion
 from remuda.language.text import parse
-from remuda.spark import batches, match, match_stream, reach, top
+from remuda.spark import (
+    batches,
+    checking,
+    match,
+    match_stream,
+    positions,
+    ratify,
+    reach,
+    register,
+    similar,
+    top,
+    with_payloads,
+)
+from remuda.spark.transformer import Matcher
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    index = rm.Index.build(Criterion(f"r{i}", parse(f"a >= {i}")) for i in range(3))
+    index = rm.Index.build(Criterion(f"r{i}", parse(f"a >= {i}"), payload=i) for i in range(3))
     index.save(tmp_path / "index")
     index.remove("r1")
     index.save(tmp_path / "index")
@@ -42,13 +55,41 @@ def test_workers_open_what_they_were_sent(spark, home: Path) -> None:
     best = top(events, home, 1, ship=True)
     counted = reach(events, home, ship=True)
     shards = match(events, home, ship=True, shards=2, version="v000002")
+    transformed = Matcher(index=home, ship=True).transform(events)
+    register(spark, {"sent": home}, ship=True)
+    asked = events.selectExpr("remuda_match('sent', struct(*)) AS matches")
+    beside = with_payloads(sent, home, ship=True)
+    places = positions(spark, home, ship=True)
     names = {archive_name(home, "v000002")}
     home.rename(home.with_name("moved"))  # where no worker finds it
+    assert found(transformed) == found(asked) == [["r0"], ["r0"]]
+    assert sorted(row["id"] for row in places.collect()) == ["r0", "r2"]
+    assert [row["payloads"] for row in beside.collect()] == [["0"], ["0"]]
     assert found(sent) == [["r0"], ["r0"]]
     assert found(shards) == [["r0"], ["r0"]]
     assert [[one["id"] for one in row["matches"]] for row in best.collect()] == [["r0"]] * 2
     assert {row["id"]: row["events"] for row in counted.collect()} == {"r0": 2, "r2": 0}
     assert names <= {one.name for one in Path(SparkFiles.getRootDirectory()).iterdir()}
+
+
+def test_what_is_sent_is_ratified(spark, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers are told of the archive alone."""
+    places = []
+
+    def over_segments(spark, trial, segments):
+        places.append(trial.path)
+        return run(spark, trial, segments)
+
+    run = checking._over_segments
+    monkeypatch.setattr(checking, "_over_segments", over_segments)
+    held = ratify(home, spark=spark, ship=True)
+    assert (held.n_disagreements, held.n_criteria) == (0, 2)
+    assert places == [f"shipped:{archive_name(home, 'v000002')}"]
+    events = spark.range(3).selectExpr("id AS a")
+    held = ratify(home, events, ship=True)
+    assert (held.n_disagreements, held.n_events) == (0, 3)
+    alike = similar(events, home, Criterion("new", parse("a >= 1")), ship=True)
+    assert [one.id for one in alike.similar] == ["r0", "r2"]
 
 
 def test_a_version_is_sent_once(spark, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

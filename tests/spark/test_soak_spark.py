@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import random
-import re
-import signal
-import subprocess
 import sys
 import time
 from collections import Counter
-from itertools import pairwise
 from pathlib import Path
 
 import pipeline_child
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from children import kill, numbers, processes, said, started, wait_until
 
 from remuda.index.index import Index, load
 from remuda.index.storage import current_version, read_version
@@ -25,7 +21,6 @@ from remuda.spark.streaming import Batch, batches
 from strategies import SEED, count
 
 N_EVENTS = 30  # in a file
-PATIENCE = 240.0  # seconds for a child to do something
 
 
 @pytest.mark.soak
@@ -34,19 +29,18 @@ def test_pipeline_killed_at_any_moment(spark, tmp_path):
     home = tmp_path
     n_files = n_workers = 0
     for round_ in range(count(1, 20)):
-        n_files = arrive(home / "events", n_files, 3)
-        child = start(home, 1000 * round_)
-        try:
-            wait_for(child, home)
+        n_batches, n_files = finished(home), arrive(home / "events", n_files, 3)
+        words = [sys.executable, pipeline_child.__file__, home, 1000 * round_]
+        with started(words, log := home / "log") as child:
+            wait_until(lambda n=n_batches: numbers(log) and finished(home) > n, child, log)
             for _ in range(3):
                 time.sleep(rng.uniform(0, 1.5))
                 n_workers += kill_a_worker(child.pid, rng)
                 n_files = arrive(home / "events", n_files, 1)
             time.sleep(rng.uniform(0, 1.5))
-            assert child.poll() is None, log(home)
-        finally:
-            kill_all(child)
+            assert child.poll() is None, said(log)
         whole(load(home / "index"))
+    n_files = arrive(home / "events", n_files, 1)  # for the last version
     pipeline_child.build(spark, home / "index", 10**6)
     pipeline_child.stream(spark, home, trigger={"availableNow": True}).awaitTermination()
     n_versions = check_versions(home / "index")
@@ -58,30 +52,9 @@ def test_pipeline_killed_at_any_moment(spark, tmp_path):
     )
 
 
-def start(home: Path, first: int) -> subprocess.Popen[str]:
-    """The pipeline as a session of its own, so that all of its processes can be found."""
-    with (home / "log").open("w") as errors:
-        return subprocess.Popen(
-            [sys.executable, pipeline_child.__file__, str(home), str(first)],
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            text=True,
-            start_new_session=True,
-        )
-
-
-def log(home: Path) -> str:
-    return (home / "log").read_text()
-
-
-def wait_for(child: subprocess.Popen[str], home: Path) -> None:
-    """Until the child has built once more and published a batch."""
-    assert child.stdout.readline(), log(home)
-    before, give_up = len(list((home / "out").glob("batch_id=*"))), time.monotonic() + PATIENCE
-    while len(list((home / "out").glob("batch_id=*"))) == before:
-        assert child.poll() is None, log(home)
-        assert time.monotonic() < give_up
-        time.sleep(0.05)
+def finished(home: Path) -> int:
+    """How many batches are published."""
+    return len(list((home / "out").glob("batch_id=*")))
 
 
 def arrive(folder: Path, n_files: int, more: int) -> int:
@@ -95,46 +68,12 @@ def arrive(folder: Path, n_files: int, more: int) -> int:
     return n_files + more
 
 
-def processes(session: int) -> dict[int, tuple[int, str]]:
-    """The processes of a session: the parent and the command of each."""
-    found = {}
-    for one in Path("/proc").iterdir():
-        if one.name.isdecimal():
-            try:
-                stat = re.sub(r".*\)", "", (one / "stat").read_text(), count=1, flags=re.DOTALL)
-                command = (one / "cmdline").read_text()
-            except OSError:  # it has ended meanwhile
-                continue
-            _, parent, _, own, *_ = stat.split()
-            if int(own) == session:
-                found[int(one.name)] = int(parent), command
-    return found
-
-
 def kill_a_worker(session: int, rng: random.Random) -> int:
     """Kill a Python worker, if there is one; how many were killed."""
     found = processes(session)
     daemons = {pid for pid, (_, command) in found.items() if "pyspark.daemon" in command}
     workers = sorted(pid for pid in daemons if found[pid][0] in daemons)
     return sum(kill(pid) for pid in rng.sample(workers, min(1, len(workers))))
-
-
-def kill_all(child: subprocess.Popen[str]) -> None:
-    """Kill the driver first, then its Java and what is left of its workers."""
-    kill(child.pid)
-    while found := processes(child.pid).keys() - {child.pid}:
-        for pid in found:
-            kill(pid)
-        time.sleep(0.02)
-    child.communicate()
-
-
-def kill(pid: int) -> bool:
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def whole(index: Index) -> None:
@@ -176,12 +115,7 @@ def check_output(home: Path, n_events: int) -> list[Batch]:
 
 
 def check_swaps(index: Path, told: list[Batch]) -> None:
-    """A version that was there before a batch began is used by the next one at the latest."""
-    published = {
-        one.name: one.stat().st_mtime_ns // 1_000_000 for one in (index / "versions").iterdir()
-    }
-    for before, after in pairwise(told):
-        known = [name for name, at in published.items() if at < before.now - 1000]
-        assert after.version >= max(known, default="")
-    assert told[-1].version <= current_version(index)
-    assert len({one.version for one in told}) > 1
+    """No batch uses an older version than the one before; the last one uses the newest."""
+    versions = [one.version for one in told]
+    assert versions == sorted(versions)
+    assert versions[0] < versions[-1] == current_version(index)

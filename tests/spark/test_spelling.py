@@ -6,13 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import PythonException
 from pyspark.sql import functions as sf
 
 import remuda as rm
 from remuda.errors import RemudaError
 from remuda.language.criterion import Criterion
 from remuda.language.text import parse
-from remuda.spark import match, match_stream, reach, top
+from remuda.spark import match, match_stream, ratify, reach, register, similar, top
+from remuda.spark.transformer import Matcher
 
 SCHEMA = """Age int, user struct<Name: string, Zip: struct<Code: int>>,
     legs array<struct<Airport: string, stops: array<struct<N: int>>>>, more map<string, int>"""
@@ -83,6 +85,17 @@ def test_every_door_has_it(spark, home: str, tmp_path: Path) -> None:
     assert [one["id"] for one in best] == ["age >= 20"]
     counted = reach(frame, home, case_sensitive=False).where("events > 0").collect()
     assert [row["id"] for row in counted] == ["age >= 20"]
+    held = ratify(home, frame, case_sensitive=False)
+    assert (held.n_disagreements, held.n_events) == (0, 1)
+    alike = similar(frame, home, Criterion("new", parse("AgE = 20")), case_sensitive=False)
+    assert [one.id for one in alike.similar] == ["age >= 20"]
+    transformed = Matcher(index=home, caseSensitive=False).transform(frame)
+    assert found(transformed) == [{"age >= 20"}]
+    register(spark, {"small": home}, case_sensitive=False)
+    asked = frame.selectExpr("remuda_match('small', struct(*)) AS matches")
+    assert found(asked) == [{"age >= 20"}]
+    register(spark, {"small": home})
+    assert found(asked.selectExpr("*")) == [{"age >= 20"}], "it is what it was when it was made"
     frame.write.parquet(str(tmp_path / "in"))
     stream = spark.readStream.schema(frame.schema).parquet(str(tmp_path / "in"))
     match_stream(
@@ -109,6 +122,11 @@ def test_names_that_differ_in_case_only_are_refused(spark, home: str, case: str)
         with pytest.raises(RemudaError, match=reason):
             match(frame, home, event=event, case_sensitive=False)
         match(frame, home, event=event)
+        register(spark, {"small": home}, case_sensitive=False)
+        one = spark.createDataFrame([[None]] if event else [[None] * len(frame.columns)], schema)
+        asked = one.selectExpr(f"remuda_match('small', {event or 'struct(*)'})")
+        with pytest.raises(PythonException, match=reason.lstrip("^")):
+            asked.collect()
     finally:
         spark.conf.unset("spark.sql.caseSensitive")
 

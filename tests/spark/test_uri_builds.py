@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import random
-import signal
-import subprocess
 import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from children import numbers, started, wait_until
 
 import remuda as rm
 from remuda.errors import StorageError
@@ -24,7 +21,6 @@ from remuda.spark.building import build_index
 
 pytestmark = pytest.mark.outside
 CHILD = Path(__file__).with_name("building_child.py")
-PATIENCE = 120.0  # seconds
 
 
 @pytest.fixture(autouse=True)
@@ -33,28 +29,11 @@ def _cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def killed_builder(uri: str, first: int, seconds: float, log: Path) -> int:
-    """Let a builder build for some time, kill it; the round that it was at.
-
-    It writes into a file: a pipe is open as long as anybody lives who has it.
-    """
-    command = [sys.executable, str(CHILD), uri, str(first)]
-    with log.open("w") as out:
-        child = subprocess.Popen(command, stdout=out, stderr=out, start_new_session=True)
-    try:
-        give_up = time.monotonic() + PATIENCE
-        while not rounds(log) and child.poll() is None and time.monotonic() < give_up:
-            time.sleep(0.1)
+    """Let a builder build for some time, kill it; the round that it was at."""
+    with started([sys.executable, CHILD, uri, first], log) as child:
+        wait_until(lambda: numbers(log), child, log)
         time.sleep(seconds)
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(child.pid, signal.SIGKILL)
-        child.wait(PATIENCE)
-    assert rounds(log), f"it published nothing:\n{log.read_text()}"
-    return rounds(log)[-1]
-
-
-def rounds(log: Path) -> list[int]:
-    return [int(line) for line in log.read_text().splitlines() if line.isdecimal()]
+    return numbers(log)[-1]
 
 
 def test_a_driver_that_is_killed_leaves_a_whole_version(bucket: str, tmp_path: Path) -> None:

@@ -30,6 +30,9 @@ def bench(
         str, typer.Option(help="Of `papers`: small (minutes), paper (as printed) or tiny.")
     ] = "small",
     jobs: Annotated[int, typer.Option(help="Of `papers`: how many processes measure.")] = 1,
+    anew: Annotated[
+        bool, typer.Option("--anew", help="Of `papers`: measure all of it again, and report it.")
+    ] = False,
 ) -> None:
     """Measure, after checking that what is measured answers right."""
     if not (_TREE / "benchmarks" / "runner.py").exists():
@@ -37,4 +40,4 @@ def bench(
     sys.path.insert(0, str(_TREE))
     runner = import_module("benchmarks.runner")
     ways = {"only": only or (), "plots": plots, "against": against}
-    raise typer.Exit(runner.main(names or (), **ways, scale=scale, jobs=jobs))
+    raise typer.Exit(runner.main(names or (), **ways, scale=scale, jobs=jobs, anew=anew))

@@ -160,7 +160,8 @@ def _within(
     tags: Tags,
     now: Now,
 ) -> Asked[Within]:
-    about = {"where": _text(where), "missing": list(missing), "present": list(present)}
+    about: dict[str, Any] = {"where": _text(where)}
+    about |= {"missing": list(missing), "present": list(present)}
     about |= {"tags": None if tags is None else list(tags), "now": _moment(now)}
 
     def read(answer: bytes) -> Within:

@@ -140,6 +140,8 @@ class Between:
         return value_between(*self.interval)
 
     def spans_in(self, spaces: ValueSpaces) -> list[Span]:
+        if not self.cells:
+            return []
         return _met(spaces, *self.interval) if self.interval.kind in spaces.first else [_OTHER]
 
 

@@ -8,9 +8,11 @@ under each operator, and counts: a clause is found when all its predicates were 
 
 Once encoded, what is left of an operator is the shape of its spans: =, ≥, ≤ or BETWEEN, of which
 each has lists of its own. The entries of the first three that a value meets lie side by side; only
-those of BETWEEN are compared once more. Two facts are left beside: whether what is met counts for
-the clause or against it (a predicate that holds on missing is listed with what it refuses), and
-whether, of a list of values, any suffices or all are needed.
+those of BETWEEN are compared once more. (All but = in one list, by their first space, are fewer
+searches and more comparisons: 0.80 of the time on BEGen's workload. The paper has them apart.) Two
+facts are left beside: whether what is met counts for the clause or against it (a predicate that
+holds on missing is listed with what it refuses), and whether, of a list of values, any suffices or
+all are needed.
 """
 
 from __future__ import annotations
@@ -22,10 +24,10 @@ import numpy as np
 
 from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of, take_rows
 from remuda.encoding.table import ClauseTable, EventBatch, Predicates
-from remuda.jit import bare, kernel
+from remuda.jit import apart, bare, kernel
 from remuda.matchers.contract import Features, Hits
 from remuda.matchers.kernels.output import grown
-from remuda.matchers.kernels.search import first_at_least
+from remuda.matchers.kernels.search import first_at_least, first_in_steps
 
 AGAINST, ALL = 1, 2  # a manner is the sum of those that are true of it
 N_MANNERS = 4
@@ -280,32 +282,33 @@ def _look_up(
         dim = dim_of_space[spaces[i]]
         first, stop = i, _dim_end(spaces, i, end, space_starts[dim + 1])
         before, beyond = space_starts[dim], space_starts[dim + 1]
+        equal_at = first_at_least(equal.keys, equal_at, equal_end, before)
         up_at = first_at_least(up.keys, up_at, up_end, before)
+        down_at = first_at_least(down.keys, down_at, down_end, before)
         between_at = first_at_least(between.keys, between_at, between_end, before)
         while i < stop:
             space = spaces[i]
-            equal_at = first_at_least(equal.keys, equal_at, equal_end, space)
-            equal_last = first_at_least(equal.keys, equal_at, equal_end, space + 1)
-            up_last = up_at
-            if space <= highs[dim]:
-                up_last = first_at_least(up.keys, up_at, up_end, space + 1)
-            down_at = first_at_least(down.keys, down_at, down_end, space)
-            down_last = down_at
-            if space >= lows[dim]:
-                down_last = first_at_least(down.keys, down_at, down_end, beyond)
-            between_last = first_at_least(between.keys, between_at, between_end, space + 1)
-            seen = (i, first, stop, manner, counting)
-            below = space - 1
-            n = _meet(equal.clauses, equal.keys, equal_at, equal_last, below, *seen, n)
-            n = _meet(up.clauses, up.keys, up_at, up_last, before, *seen, n)
-            n = _meet(down.clauses, down.keys, down_at, down_last, below, *seen, n)
-            n = _meet(between.clauses, between.last, between_at, between_last, below, *seen, n)
-            equal_at = equal_last
+            seen, below = (i, first, stop, manner, counting), space - 1
+            if equal_at < equal_end and equal.keys[equal_at] <= space:
+                equal_at = first_in_steps(equal.keys, equal_at, equal_end, space)
+                last = first_in_steps(equal.keys, equal_at, equal_end, space + 1)
+                n = _meet(equal.clauses, equal.keys, equal_at, last, below, *seen, n)
+                equal_at = last
+            if up_at < up_end and up.keys[up_at] <= space <= highs[dim]:
+                last = first_in_steps(up.keys, up_at, up_end, space + 1)
+                n = _meet(up.clauses, up.keys, up_at, last, before, *seen, n)
+            if down_at < down_end and down.keys[down_at] < beyond and space >= lows[dim]:
+                down_at = first_in_steps(down.keys, down_at, down_end, space)
+                last = first_in_steps(down.keys, down_at, down_end, beyond)
+                n = _meet(down.clauses, down.keys, down_at, last, below, *seen, n)
+            if between_at < between_end and between.keys[between_at] <= space:
+                last = first_in_steps(between.keys, between_at, between_end, space + 1)
+                n = _meet(between.clauses, between.last, between_at, last, below, *seen, n)
             i += 1
     return n
 
 
-@bare
+@apart
 def _meet(
     clauses: Ints,
     bounds: Ints,

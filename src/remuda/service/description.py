@@ -20,8 +20,8 @@ _WORDS = {
 }
 
 
-def describe(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
-    """The OpenAPI document."""
+def describe(endpoints: Iterable[Endpoint], *, tokens: bool) -> dict[str, Any]:
+    """The OpenAPI document; without tokens, none is asked for."""
     every = list(endpoints)
     types = list(dict.fromkeys(_types(every)))
     schemas, components = msgspec.json.schema_components(types, ref_template=_REFERENCE)
@@ -29,6 +29,8 @@ def describe(endpoints: Iterable[Endpoint]) -> dict[str, Any]:
     paths: dict[str, Any] = {}
     for one in every:
         paths.setdefault(one.path, {})[one.method.lower()] = _operation(one, by_type)
+        if one.role is not None and tokens:
+            paths[one.path][one.method.lower()]["security"] = [{"token": []}]
     return {
         "openapi": "3.1.0",
         "info": {
@@ -57,7 +59,7 @@ def _operation(endpoint: Endpoint, schemas: Mapping[Any, Any]) -> dict[str, Any]
     found: dict[str, Any] = {
         "operationId": endpoint.name,
         "summary": endpoint.summary,
-        "security": [{"token": []}] if endpoint.role is not None else [],
+        "security": [],
         "parameters": [*_in_path(endpoint.path), *_in_query(endpoint, schemas)],
         "responses": {
             str(status): {

@@ -71,11 +71,11 @@ def endpoints(others: Iterable[Endpoint]) -> list[Endpoint]:
     every = [*others, *_PROBES]
 
     @cache
-    def document() -> bytes:
-        return bytes(json(describe(every)).body)
+    def document(*, tokens: bool) -> bytes:
+        return bytes(json(describe(every, tokens=tokens)).body)
 
-    async def openapi(_call: Call) -> Response:
-        return Response(document(), media_type=JSON)
+    async def openapi(call: Call) -> Response:
+        return Response(document(tokens=call.service.tokens is not None), media_type=JSON)
 
     gives: dict[str, Any] = {JSON: dict[str, Any]}
     found = [Endpoint("GET", path, None, _file(*what), "The page") for path, what in _FILES.items()]

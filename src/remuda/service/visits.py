@@ -49,7 +49,9 @@ class Visit:
             self.size += len(message.get("body", b""))
         await self.send_on(message)
 
-    async def answer(self, status: int, headers: list[tuple[bytes, bytes]], body: bytes) -> None:
+    async def answer(
+        self, status: int, headers: list[tuple[bytes, bytes]], body: bytes | memoryview
+    ) -> None:
         """Send a whole answer."""
         self.status, self.size = status, len(body)
         headers += self.headers

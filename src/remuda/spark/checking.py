@@ -27,6 +27,7 @@ from remuda.proof import ratifying
 from remuda.proof.deriving import clauses_of, draws
 from remuda.proof.ratifying import Ratification
 from remuda.proof.similarity import Similar, Similarity
+from remuda.spark.shipping import shipped
 from remuda.spark.tasks import Task, opened
 
 _SHOWN = 20  # disagreements that are kept
@@ -42,7 +43,7 @@ _TALLY = pa.schema(
 class _Trial:
     """What every task of a ratification needs to know."""
 
-    path: str
+    path: str  # or what was sent
     version: str
     full: bool
     seed: int
@@ -61,23 +62,30 @@ def ratify(
     seed: int = 0,
     seconds: float | None = None,
     now: datetime | int | None = None,
+    ship: bool = False,
+    case_sensitive: bool = True,
 ) -> Ratification:
     """Compare a saved index with plain evaluation, a task for each segment or part of the events.
 
     Without events they are made from the criteria: from those of each segment for that segment,
-    and from a few hundred for the index as a whole. `event` is that of `match`; `seconds` bounds
-    each task.
+    and from a few hundred for the index as a whole. `event`, `ship` and `case_sensitive` are those
+    of `match`; `seconds` bounds each task.
     """
     began = time.monotonic()
     path = address(index)
-    trial = _Trial(path, version or current_version(path), full, seed, seconds, clock(now))
-    manifest = read_version(path, trial.version)
+    named = version or current_version(path)
+    trial = _Trial(path, named, full, seed, seconds, clock(now))
     if events is None:
-        tasks = _over_segments(
-            _session(spark), trial, [one["segment"] for one in manifest.segments]
-        )
+        started = _session(spark)
+        segments = [one["segment"] for one in read_version(path, named).segments]
+        sent = replace(trial, path=shipped(started, path, named)) if ship else trial
+        tasks = _over_segments(started, sent, segments)
     else:
-        tasks = _over_events(events, event, trial)
+        task = Task.of(
+            events, path, Question(trial.now),
+            version=named, event=event, ship=ship, case_sensitive=case_sensitive,
+        )  # fmt: skip
+        tasks = _over_events(events, task, trial)
     rows = tasks.collect()
     reports = [pickle.loads(bytes(row["report"])) for row in rows]  # noqa: S301 - our own words
     seeing = [report for row, report in zip(rows, reports, strict=True) if row["seeing"]]
@@ -95,15 +103,25 @@ def similar(
     version: str | None = None,
     event: str | None = None,
     now: datetime | int | None = None,
+    ship: bool = False,
+    case_sensitive: bool = True,
 ) -> Similarity:
     """The n indexed criteria that resemble the candidate most over a table of events.
 
-    The shares are those of `similarity`; no sample events are kept.
+    The shares are those of `similarity`; no sample events are kept. `event`, `ship` and
+    `case_sensitive`, which is for the candidate's names as well, are those of `match`.
     """
     if n < 0:
         raise ValueError(f"the {n} most similar make no sense")
-    task = Task.of(events, index, Question.of(now), version=version, event=event)
+    task = Task.of(
+        events, index, Question.of(now),
+        version=version, event=event, ship=ship, case_sensitive=case_sensitive,
+    )  # fmt: skip
     candidate = Criterion(criterion.id, criterion.expression)  # as if it were in force
+    if not case_sensitive:
+        trees = opened(task.path, task.version).hierarchies
+        alone = Index.build([candidate], hierarchies=trees)
+        task = replace(task, names=tuple(sorted(alone.field_names())))
     document = candidate.to_json()
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -160,10 +178,8 @@ def _over_segments(spark: SparkSession, trial: _Trial, segments: Sequence[str]) 
     return table.mapInArrow(work, "seeing boolean, report binary")
 
 
-def _over_events(events: DataFrame, event: str | None, trial: _Trial) -> DataFrame:
+def _over_events(events: DataFrame, task: Task, trial: _Trial) -> DataFrame:
     """A task for each partition of the events."""
-    question = Question(trial.now)
-    task = Task.of(events, trial.path, question, version=trial.version, event=event)
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         context = TaskContext.get()

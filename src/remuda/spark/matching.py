@@ -31,6 +31,7 @@ from remuda.index.storage import current_version
 from remuda.index.stores import address
 from remuda.model.weights import Weights
 from remuda.spark.sharded import SHARD_BYTES, fanned_out, groups
+from remuda.spark.shipping import shipped
 from remuda.spark.tasks import Batch, Ids, Task, listing
 
 Shards = int | Literal["auto"] | None
@@ -160,11 +161,17 @@ def answered(
 
 
 def positions(
-    spark: SparkSession, index: str | PathLike[str], version: str | None = None
+    spark: SparkSession,
+    index: str | PathLike[str],
+    version: str | None = None,
+    *,
+    ship: bool = False,
 ) -> DataFrame:
-    """The `id` at each `position` of a version, by default the newest."""
+    """The `id` at each `position` of a version, by default the newest; `ship` as in `match`."""
     path = address(index)
-    task = Task(path, version or current_version(path), Question.of())
+    named = version or current_version(path)
+    archive = shipped(spark, path, named) if ship else None
+    task = Task(path, named, Question.of(), archive=archive)
     return spark.range(1).mapInArrow(listing(task), "position long, id string")
 
 

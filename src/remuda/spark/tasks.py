@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import chain
 from os import PathLike
@@ -51,6 +51,7 @@ class Task:
     unread: tuple[tuple[str, str], ...] = ()  # fields that must not be looked at, and their types
     archive: str | None = None  # what came with the job, in the place of the path
     case_sensitive: bool = True
+    names: tuple[str, ...] = ()  # of fields that are looked at beside those of the criteria
 
     @classmethod
     def of(
@@ -68,9 +69,6 @@ class Task:
         case_sensitive: bool = True,
     ) -> Task:
         """A task that can be done: what is wrong with it is said on the driver."""
-        check(events.schema, event)
-        if not case_sensitive:
-            check_spelling(events.schema, event)
         if matcher is not None:
             check_name(matcher)
         if ids not in get_args(Ids):
@@ -79,10 +77,16 @@ class Task:
             raise RemudaError(f"the table has no column {question.weights} with weights")
         path = address(index)
         named = version or current_version(path)
-        fields = tuple(unread(events.schema, event).items())
-        archive = shipped(events.sparkSession, path, named) if ship else None
-        how = event, timed, matcher, ids, fields, archive, case_sensitive
-        return cls(path, named, question, *how)
+        how = event, timed, matcher, ids, (), None, case_sensitive
+        task = cls(path, named, question, *how).about(events.schema)
+        return replace(task, archive=shipped(events.sparkSession, path, named)) if ship else task
+
+    def about(self, schema: StructType) -> Task:
+        """The task for rows of that schema, if it can be done with them."""
+        check(schema, self.event)
+        if not self.case_sensitive:
+            check_spelling(schema, self.event)
+        return replace(self, unread=tuple(unread(schema, self.event).items()))
 
     @property
     def kind(self) -> DataType:
@@ -157,7 +161,7 @@ class Task:
 
     def _named(self, events: Array, opening: tuple[str, str, Segments, str | None]) -> Array:
         """Rows or structs with the names that the criteria have for what is in them."""
-        return events if self.case_sensitive else respelt(events, spellings(*opening))
+        return events if self.case_sensitive else respelt(events, spellings(*opening, self.names))
 
 
 def listing(task: Task) -> Any:
@@ -213,9 +217,11 @@ def numbers(
 
 
 @lru_cache(maxsize=64)
-def spellings(path: str, version: str, segments: Segments, matcher: str | None) -> Spellings:
-    """How the criteria spell each name."""
-    return spellings_of(opened(path, version, segments, matcher).field_names())
+def spellings(
+    path: str, version: str, segments: Segments, matcher: str | None, names: tuple[str, ...]
+) -> Spellings:
+    """How the criteria spell each name, and how it is spelt among the `names`."""
+    return spellings_of([*opened(path, version, segments, matcher).field_names(), *names])
 
 
 @lru_cache(maxsize=64)

@@ -25,7 +25,7 @@ class Matcher(Transformer, HasOutputCol, DefaultParamsReadable["Matcher"], Defau
     """Adds the criteria that each row satisfies, or with `n` the best of them and their scores.
 
     Without `version`, it is the newest when it transforms. The event is the whole row, or what
-    `eventCol` has.
+    `eventCol` has. `ship` and `caseSensitive` are those of `match`.
     """
 
     index = _param("index", "the directory of the index", TypeConverters.toString)
@@ -34,6 +34,10 @@ class Matcher(Transformer, HasOutputCol, DefaultParamsReadable["Matcher"], Defau
     )
     version = _param("version", "the version of the index", TypeConverters.toString)
     eventCol = _param("eventCol", "the column that has the event", TypeConverters.toString)  # noqa: N815
+    ship = _param("ship", "whether the index is sent with the job", TypeConverters.toBoolean)
+    caseSensitive = _param(  # noqa: N815
+        "caseSensitive", "whether names are read in their case", TypeConverters.toBoolean
+    )
     tags = _param("tags", "tags of which a criterion must have one", TypeConverters.toListString)
 
     def __init__(
@@ -45,9 +49,11 @@ class Matcher(Transformer, HasOutputCol, DefaultParamsReadable["Matcher"], Defau
         version: str | None = None,
         eventCol: str | None = None,  # noqa: N803
         tags: Iterable[str] | None = None,
+        ship: bool = False,
+        caseSensitive: bool = True,  # noqa: N803
     ) -> None:
         super().__init__()
-        self._setDefault(outputCol=MATCHES)
+        self._setDefault(outputCol=MATCHES, ship=False, caseSensitive=True)
         given = {
             "index": None if index is None else os.fspath(index),
             "outputCol": outputCol,
@@ -55,6 +61,8 @@ class Matcher(Transformer, HasOutputCol, DefaultParamsReadable["Matcher"], Defau
             "version": version,
             "eventCol": eventCol,
             "tags": None if tags is None else sorted(tags),
+            "ship": ship,
+            "caseSensitive": caseSensitive,
         }
         self._set(**{name: value for name, value in given.items() if value is not None})
 
@@ -64,6 +72,8 @@ class Matcher(Transformer, HasOutputCol, DefaultParamsReadable["Matcher"], Defau
             "version": self._set_to(self.version),
             "event": self._set_to(self.eventCol),
             "tags": self._set_to(self.tags),
+            "ship": self.getOrDefault(self.ship),
+            "case_sensitive": self.getOrDefault(self.caseSensitive),
         }
         path, n = self.getOrDefault(self.index), self._set_to(self.n)
         return match(dataset, path, **given) if n is None else top(dataset, path, n, **given)

@@ -79,6 +79,7 @@ class BETree:
     max_cap: int
     min_size: int
     usual: float = 0.0  # candidates of an event when the tree was last arranged for such
+    n_changed: int = 0  # expressions that came or went since then
 
     def __post_init__(self) -> None:
         if self.max_cap < 1 or self.min_size < 1:
@@ -129,6 +130,7 @@ class BETree:
         self._make_room(1, len(record.words))
         e = _append(self.pools, row, record.words, record.needs[0])
         self._settle()
+        self.n_changed += 1
         tidy(self.pools, self.pools.expressions[e, PLACE], self.max_cap, self.min_size)
         self._settle()
         self._reclaim()
@@ -139,6 +141,7 @@ class BETree:
         if e == NONE:
             raise KeyError(f"no expression has the row {row}")
         self._thaw()
+        self.n_changed += 1
         delete(self.pools, np.int32(e), self.max_cap, self.min_size)
         self._settle()
         self._reclaim()
@@ -149,8 +152,8 @@ class BETree:
         Insertion and deletion do this to the nodes on their way. Where there are none and only
         the events change, call it from time to time. A node that still tells something apart is
         never useless by its rank, though attributes that events no longer have might tell more:
-        where events that were `seen` meet many more expressions than they used to, all are
-        reinserted, the paper's second policy.
+        where events that were `seen` meet many more expressions than they used to, or than they
+        would after so many changes, all are reinserted, the paper's second policy.
         """
         self._thaw()
         if seen is not None and len(seen):
@@ -172,10 +175,15 @@ class BETree:
         self.pools = self.pools._replace(crowd=crowd)
 
     def _reinsert(self, seen: EventBatch) -> int:
-        """Arrange all expressions anew if the events meet far fewer then; how many."""
+        """Arrange all expressions anew if the events meet far fewer then; how many.
+
+        It is tried where they meet more than usual, and once as many expressions have come or gone
+        as there are: what was usual for others says nothing of these.
+        """
         now = self._met(seen)
-        if now <= WORTH * self.usual + 1:
+        if now <= WORTH * self.usual + 1 and self.n_changed < len(self):
             return 0
+        self.n_changed = 0
         fresh = BETree(
             self.space_starts, self.dim_of_space,
             empty_pools([0, 0, 0, 0], self.pools.presence.copy(), self.pools.crowd),

@@ -15,7 +15,7 @@ import numpy as np
 from remuda.arrays import Floats, Ints, Longs, Ragged, frozen
 from remuda.jit import apart, bare, kernel
 from remuda.matchers.kernels.postings import IN, EventKeys
-from remuda.matchers.kernels.search import first_at_least, put
+from remuda.matchers.kernels.search import first_in_steps, put
 
 EOL = np.iinfo(np.int64).max  # the head of a list that has ended
 SLACK = 1 + 1e-9  # a bound is summed in another order than the score, and may round below it
@@ -232,23 +232,13 @@ def _skip_to(
     end = ends[which]
     position = positions[which] + 1
     if position < end and entries[position] < 4 * next_id:
-        position = _first_in_steps(4 * next_id, position, end, entries)
+        position = first_in_steps(entries, position, end, 4 * next_id)
     positions[which] = position
     head = EOL if position == end else (np.int64(entries[position]) << _ENTRY) | which
     while at + 1 < n and heads[at + 1] < head:
         heads[at] = heads[at + 1]
         at += 1
     heads[at] = head
-
-
-@bare
-def _first_in_steps(target: int, begin: int, end: int, entries: Ints) -> int:
-    """Where the first entry of at least `target` is, looked for in ever longer steps."""
-    step = 1
-    while begin + step < end and entries[begin + step] < target:
-        begin += step
-        step *= 2
-    return first_at_least(entries, begin, min(end, begin + step), target)  # type: ignore[no-any-return]
 
 
 @kernel

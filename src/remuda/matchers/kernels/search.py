@@ -22,6 +22,16 @@ def first_at_least(ascending: NDArray[Any], begin: int, end: int, wanted: int) -
 
 
 @bare
+def first_in_steps(ascending: NDArray[Any], begin: int, end: int, wanted: int) -> int:
+    """The same where it is likely to be near `begin`: looked for in ever longer steps."""
+    step = 1
+    while begin + step < end and ascending[begin + step] < wanted:
+        begin += step
+        step *= 2
+    return first_at_least(ascending, begin, min(end, begin + step), wanted)  # type: ignore[no-any-return]
+
+
+@bare
 def put(item: int, items: NDArray[Any], begin: int, end: int, ranks: NDArray[Any] | None) -> None:
     """Add an item at `end` and move it up to its place: from `begin` on the ranks of items ascend.
 
