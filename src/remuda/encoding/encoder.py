@@ -330,6 +330,16 @@ class OriginEncoder:
         if key is not None:
             self.memory.keep(self.seen, key, raw, spaces)
 
+    def remember_elements(self, key: Any, raw: list[Any]) -> None:
+        """Keep the spaces of a list, where those of all its elements are kept."""
+        if key is None:
+            return
+        try:
+            each = [self.seen[one if type(one) is str else (list, type(one), one)] for one in raw]
+        except KeyError:
+            return
+        self.remember(key, raw, sorted({space for spaces in each for space in spaces}))
+
     def spaces(self, raw: Any, now: int) -> list[int]:
         """The spaces of a present raw value."""
         try:
@@ -533,6 +543,7 @@ class Encoder:
         if self._texts is None:
             _ = self.texts
         found, fresh, present = list[int](), _Fresh([], [], []), list[tuple[OriginEncoder, Any]]()
+        lists: list[tuple[OriginEncoder, Any, list[Any]]] = []
         if type(event) is dict:  # its fields are few, the attributes may be many
             named = self._of_fields(event, found, fresh, present)
         else:
@@ -541,7 +552,12 @@ class Encoder:
         for encoder in (*named, *self._others):
             raw = encoder.raw(event, found)
             if type(raw) is list and encoder.group >= 0:
+                key, seen = encoder.remembered(raw)
+                if seen is not None:
+                    found += seen
+                    continue
                 found += fresh.of_elements(encoder, raw, now)
+                lists.append((encoder, key, raw))
             elif raw is not None:
                 present.append((encoder, raw))
         if fresh.texts:
@@ -549,6 +565,11 @@ class Encoder:
         if present:
             for spaces in spaces_of(present, now):
                 found += spaces
+        if not lists:
+            found.sort()
+            return found
+        for encoder, key, raw in lists:
+            encoder.remember_elements(key, raw)
         return sorted(set(found))
 
     def _of_fields(
@@ -633,8 +654,11 @@ class _Fresh(NamedTuple):
             else:
                 found += encoder.spaces([text], now)
         for one in raw:
-            if type(one) is not str:
-                found += encoder.spaces([one], now)
+            kind = type(one)
+            if kind is str:
+                continue
+            seen = encoder.seen.get((list, kind, one)) if kind is int else None  # as `_key` has it
+            found += encoder.spaces([one], now) if seen is None else seen
         return found
 
 
