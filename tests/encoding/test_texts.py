@@ -20,6 +20,7 @@ from remuda.encoding.texts import TermTexts, TextCondition, Texts
 from remuda.index.index import Index
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr, fn
+from remuda.language.text import parse
 from remuda.model.conditions import Contains, Like, Regex, Suffix
 from remuda.model.demands import Demand, folded
 from remuda.model.expressions import Predicate
@@ -358,6 +359,9 @@ EVENTS: dict[str, Any] = {
 }
 
 
+LISTS_ARE_LISTS = ("t NOT IN ('foo')", "t IS NULL", "u <> 'x'", "NOT t LIKE 'f%'", "u IS NOT NULL")
+
+
 def test_events_that_are_new_and_those_seen_before() -> None:
     everything = attr("$..*")
     terms = (t, attr("u"), everything, fn.lower(t), fn.lower(attr("u")), fn.lower(everything))
@@ -373,6 +377,7 @@ def test_events_that_are_new_and_those_seen_before() -> None:
             lambda one: one.exists(),
         )
     ]
+    asked += map(parse, LISTS_ARE_LISTS)
     rules = [Criterion(f"c{i}", one) for i, one in enumerate(asked)]
     index = Index.build(rules)
     expected = {name: [one.id for one in rules if one.holds(e)] for name, e in EVENTS.items()}

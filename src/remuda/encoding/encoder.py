@@ -33,6 +33,7 @@ from remuda.model.values import is_text
 _PLAIN: tuple[Any, ...] = ("", 0, [""])  # values that no dimension may fail for
 _REMEMBERED = 1 << 26  # bytes of values and their spaces; beyond that the memory starts anew
 _ENTRY = 200  # bytes of a value that is remembered, beside those of the value and its spaces
+_PLAIN = frozenset({str, int})  # elements of which each says all of itself, alone or not
 _LARGE = 1 << 14  # bytes of a value that is looked at anew each time
 _LONG = 256  # elements of a list that is
 _TEXTS_OF_TEXTS = frozenset({"lower", "scalar_text"})  # functions by which a text stays one
@@ -551,7 +552,12 @@ class Encoder:
             named = [one for name in names for one in self._by_name.get(name, ())]
         for encoder in (*named, *self._others):
             raw = encoder.raw(event, found)
-            if type(raw) is list and encoder.group >= 0:
+            if (
+                type(raw) is list
+                and raw
+                and encoder.group >= 0
+                and _PLAIN.issuperset(map(type, raw))
+            ):
                 key, seen = encoder.remembered(raw)
                 if seen is not None:
                     found += seen
@@ -654,11 +660,9 @@ class _Fresh(NamedTuple):
             else:
                 found += encoder.spaces([text], now)
         for one in raw:
-            kind = type(one)
-            if kind is str:
-                continue
-            seen = encoder.seen.get((list, kind, one)) if kind is int else None  # as `_key` has it
-            found += encoder.spaces([one], now) if seen is None else seen
+            if type(one) is int:
+                seen = encoder.seen.get((list, int, one))  # as `_key` has it
+                found += encoder.spaces([one], now) if seen is None else seen
         return found
 
 
