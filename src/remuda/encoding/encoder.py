@@ -27,13 +27,14 @@ from remuda.model.attributes import Attribute, Lack
 from remuda.model.conditions import AnyElement, EveryElement, Related, Version
 from remuda.model.expressions import Expression
 from remuda.model.functions import Function
+from remuda.model.jsonpaths import EVERYTHING
 from remuda.model.terms import Origin, Term, chain_of, known, value_in
 from remuda.model.values import is_text
 
 _PLAIN: tuple[Any, ...] = ("", 0, [""])  # values that no dimension may fail for
 _REMEMBERED = 1 << 26  # bytes of values and their spaces; beyond that the memory starts anew
 _ENTRY = 200  # bytes of a value that is remembered, beside those of the value and its spaces
-_PLAIN = frozenset({str, int})  # elements of which each says all of itself, alone or not
+_ALONE = frozenset({str, int})  # elements of which each says all of itself, alone or not
 _LARGE = 1 << 14  # bytes of a value that is looked at anew each time
 _LONG = 256  # elements of a list that is
 _TEXTS_OF_TEXTS = frozenset({"lower", "scalar_text"})  # functions by which a text stays one
@@ -274,11 +275,13 @@ class OriginEncoder:
     seen: dict[Any, list[int]] = field(default_factory=dict)
     group: int = -1  # of its terms in the scan, where that says all of a text; else -1
     is_field: bool = field(init=False)  # whether a value of an event is the raw value
+    is_everything: bool = field(init=False)
     _others: OriginEncoder | None = None
 
     def __post_init__(self) -> None:
         self.memory.seen.append(self.seen)
         self.is_field = isinstance(self.origin, Attribute) and self.origin.is_field
+        self.is_everything = str(self.origin) == EVERYTHING
 
     @property
     def by_element(self) -> bool:
@@ -556,7 +559,7 @@ class Encoder:
                 type(raw) is list
                 and raw
                 and encoder.group >= 0
-                and _PLAIN.issuperset(map(type, raw))
+                and _ALONE.issuperset(map(type, raw))
             ):
                 key, seen = encoder.remembered(raw)
                 if seen is not None:

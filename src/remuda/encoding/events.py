@@ -83,11 +83,13 @@ def _some(rows: Rows, start: int, n: int) -> Rows:
 class Source:
     """Events as a user has them, taken so many at a time; `n_rows` is None for a stream.
 
-    `fields` tells which fields of JSON texts are looked at, or None for all.
+    `n_columns` is 0 for what has none. `fields` tells which fields of JSON texts are looked at, or
+    None for all.
     """
 
     def __init__(self, events: Any, fields: Fields = lambda: None) -> None:
         self.n_rows: int | None = None
+        self.n_columns = 0
         self._fields = fields
         self._portions = self._opened(events)
         self._rest: Portion | None = None
@@ -128,6 +130,7 @@ class Source:
 
     def _whole(self, rows: Rows) -> Iterator[Portion]:
         self.n_rows = len(rows)
+        self.n_columns = 0 if isinstance(rows, list) else rows.num_columns
         return iter((Portion(rows),))
 
     def _of_arrow(self, events: Any) -> Iterator[Portion]:

@@ -378,7 +378,7 @@ class Index:
         source, n = Source(_event(events), fields), n_threads(threads)
         features = conjunction_matcher(self.matcher).features
         n = min(n, features.callers or n)
-        size = size or Size.shared(source.n_rows, n, features.at_once or AT_ONCE)
+        size = size or Size.shared(source, n, features.at_once or AT_ONCE)
         return in_order(source, work, n, size)
 
     def _tallied(

@@ -16,6 +16,7 @@ T = TypeVar("T")
 
 THREADS = "REMUDA_THREADS"  # the environment variable that says how many
 _FEWEST = 512  # events of a portion; for fewer, another thread is not worth its start
+_A_COLUMN = 4  # events that take as long as looking at one more column
 _STREAMED = 1 << 13  # events of a portion of a stream, where several threads are to share it
 _FIRST = 256  # events that are asked about first, while it is not known how much they match
 _UNKNOWN = 1 << 22  # matches that the first ones may have together
@@ -54,14 +55,15 @@ class Size:
         return cls(max(1, min(_FIRST, _UNKNOWN // max(n_criteria, 1))), bounded=True)
 
     @classmethod
-    def shared(cls, n_events: int | None, threads: int, at_once: int = AT_ONCE) -> Size:
+    def shared(cls, source: Source, threads: int, at_once: int = AT_ONCE) -> Size:
         """A size, no more than `at_once`, by which all threads have about the same to do."""
         if threads == 1:
             return cls(at_once)
-        if n_events is None:
+        if source.n_rows is None:
             return cls(_STREAMED)
-        n_turns = -(-n_events // (at_once * threads)) * threads
-        return cls(max(-(-n_events // max(n_turns, 1)), _FEWEST))
+        n_turns = -(-source.n_rows // (at_once * threads)) * threads
+        fewest = min(max(_FEWEST, _A_COLUMN * source.n_columns), at_once)
+        return cls(max(-(-source.n_rows // max(n_turns, 1)), fewest))
 
     def learn(self, n_events: int, n_matches: int) -> None:
         """Some events matched so many; bounds the next ones."""
