@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -17,6 +18,7 @@ import pytest
 import remuda as rm
 from asking import OURSELVES, Sync
 from remuda.client import client as module
+from remuda.service import jobs
 from remuda.service.app import application
 from remuda.service.calls import Service
 from remuda.service.tokens import Tokens
@@ -153,6 +155,21 @@ def test_long_work_is_waited_for(engine: rm.Engine, client: rm.Client) -> None:
     assert client.similarity("ads", candidate, n=2) == engine.similarity("ads", candidate, n=2)
     with pytest.raises(rm.IndexNotFound):
         client.ratify("none")
+
+
+class AtOnce(ThreadPoolExecutor):
+    """Work that is done before anybody asks for it."""
+
+    def submit(self, fn: Any, /, *args: Any, **kwargs: Any) -> Any:
+        done = super().submit(fn, *args, **kwargs)
+        wait([done])
+        return done
+
+
+def test_work_that_is_done_at_once(engine: rm.Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs, "ThreadPoolExecutor", AtOnce)
+    with rm.Client(OURSELVES, transport=Lasting(application(Service(engine)))) as client:
+        assert client.ratify("ads", full=False).ok
 
 
 REFUSED: dict[str, Any] = {

@@ -62,10 +62,7 @@ async def list_jobs(call: Call) -> Response:
 
 
 async def get_job(call: Call) -> Response:
-    job = call.service.jobs.get(call.id)
-    found = _told(job)
-    found.result = job.result
-    return json(found)
+    return json(_with_result(call.service.jobs.get(call.id)))
 
 
 async def cancel_job(call: Call) -> Response:
@@ -74,8 +71,14 @@ async def cancel_job(call: Call) -> Response:
 
 
 def _begun(job: Job) -> Response:
-    found = json(_told(job), _BEGUN)
+    found = json(_with_result(job), _BEGUN)  # short work may be done already
     found.headers["location"] = f"/v1/jobs/{job.id}"
+    return found
+
+
+def _with_result(job: Job) -> bodies.JobEntry:
+    found = _told(job)  # before the result, which is there when it is said to be done
+    found.result = job.result
     return found
 
 
