@@ -55,7 +55,7 @@ from remuda.matchers.kernels.records import predicates_of
 
 MAX_CAP = 50  # where the paper has 5 to 20: the signatures of an l_node are scanned fast
 MIN_SIZE = 6  # where the paper has 3, in proportion
-WORTH = 1.5  # times as many candidates as are usual, or as there could be, are worth a new tree
+WORTH = 1.5  # times as many candidates as are usual make a new tree worth trying
 SAMPLE = 512  # events by which trees are compared
 WASTE = 10  # one in so many entries of a pool may be free or scattered
 NO_CROWD = np.empty(0, np.int64)
@@ -175,27 +175,35 @@ class BETree:
         self.pools = self.pools._replace(crowd=crowd)
 
     def _reinsert(self, seen: EventBatch) -> int:
-        """Arrange all expressions anew if the events meet far fewer then; how many.
+        """Arrange all expressions anew if the events meet fewer then; how many.
 
-        It is tried where they meet more than usual, and once as many expressions have come or gone
-        as there are: what was usual for others says nothing of these.
+        It is tried where they meet many more than usual, and once as many expressions have come or
+        gone as there are: what was usual for others says nothing of these.
         """
         now = self._met(seen)
         if now <= WORTH * self.usual + 1 and self.n_changed < len(self):
             return 0
         self.n_changed = 0
-        fresh = BETree(
-            self.space_starts, self.dim_of_space,
-            empty_pools([0, 0, 0, 0], self.pools.presence.copy(), self.pools.crowd),
-            self.max_cap, self.min_size,
-        )  # fmt: skip
-        fresh._fill(*self._records())
-        then = fresh._met(seen)
+        trees = [self._anew(expected=expected) for expected in (True, False)]
+        met = [tree._met(seen) for tree in trees]
+        then = min(met)
         self.usual = min(now, then)
-        if now <= WORTH * then:
+        if now <= then:
             return 0
-        self.pools = fresh.pools
+        fresh = trees[met.index(then)].pools
+        self.pools = fresh._replace(presence=self.pools.presence, crowd=self.pools.crowd)
         return len(self)
+
+    def _anew(self, *, expected: bool) -> BETree:
+        """All expressions arranged for the events that are expected, or by themselves alone."""
+        presence = self.pools.presence.copy()
+        if not expected:
+            presence[:-1] = 0
+        crowd = self.pools.crowd if expected else NO_CROWD
+        pools = empty_pools([0, 0, 0, 0], presence, crowd)
+        fresh = BETree(self.space_starts, self.dim_of_space, pools, self.max_cap, self.min_size)
+        fresh._fill(*self._records())
+        return fresh
 
     def _met(self, seen: EventBatch) -> float:
         """How many expressions an event of these meets."""
