@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -17,6 +18,10 @@ from remuda.encoding.plan import plan
 from remuda.index.index import Index
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
+from remuda.model.attributes import Attribute
+from remuda.model.conditions import Exists
+from remuda.model.expressions import Predicate
+from remuda.model.terms import Call
 from strategies import NOW, count
 from strategies import expressions_of_trees as expressions
 
@@ -90,6 +95,10 @@ def test_computed_columns_keep_spaces_ascending() -> None:
 @pytest.mark.parametrize("column", COLUMNS)
 def test_paths_walk_columns_as_they_walk_objects(path: str, column: str) -> None:
     criteria = [attr(path).exists(), attr(path).isin(1, 2, "a"), attr(path).size() >= 2]
+    steps = Attribute.parse(path).steps
+    for walk, empty in product((False, True), repeat=2):  # as SQL reads them, and half of it
+        term = Attribute(steps, walk, empty)
+        criteria += [Predicate(term, Exists()), Predicate(Call("size", (term,)), Exists())]
     encoder = Encoder(plan(criteria)[1])
     table = table_of({"c": column})
     by_column = arrow.encode(encoder, table, NOW)

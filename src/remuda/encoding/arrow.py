@@ -408,7 +408,8 @@ def _every(values: Array, rest: tuple[Step, ...]) -> Array:
             parents, found = parents[:0], pa.nulls(0)
             break
     counts = np.bincount(parents, minlength=len(values))
-    return pa.LargeListArray.from_arrays(pa.array(starts_of(counts), pa.int64()), found)
+    starts = pa.array(starts_of(counts), pa.int64())
+    return pa.LargeListArray.from_arrays(starts, found, mask=values.is_null())
 
 
 def _collected(values: Array, name: str) -> Array | None:
