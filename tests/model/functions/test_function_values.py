@@ -39,6 +39,8 @@ ROWS: list[tuple[str, str, tuple[Any, ...], Any]] = [
     ("distances of long texts are not counted", "levenshtein", (LONG, LONG), None),
     ("a list of 100,000 is one", "array_repeat", (1, 100_000), [1] * 100_000),
     ("a longer one is missing, too", "array_repeat", (1, 100_001), None),
+    ("what stands in a repeated list counts", "array_repeat", ([1] * 1000, 100), None),
+    ("as does a long list of lists", "flatten", ([[1] * 1000] * 101,), None),
     ("as is a long sequence", "sequence", (0, 100_000), None),
     ("a sequence of all integers", "sequence", (LEAST, MOST), None),
     ("what escapes counts", "url_encode", ("é" * 2**21,), None),

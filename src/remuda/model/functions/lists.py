@@ -187,12 +187,20 @@ def _flatten(value: Any) -> list[Any] | None:
     """The elements of the lists of a list; missing where one of these is none."""
     if not isinstance(value, list) or not all(isinstance(one, list) for one in value):
         return None
+    if sum(map(len, value)) > LONGEST_LIST:
+        return None
     return [tidy(part) for one in value for part in one]
 
 
 def _array_repeat(value: Any, count: Any) -> list[Any] | None:
     n = short(count)
-    return None if n is None or n > LONGEST_LIST else [tidy(value)] * n
+    return None if n is None or n * _n_parts(value) > LONGEST_LIST else [tidy(value)] * n
+
+
+def _n_parts(value: Any) -> int:
+    """How many values it is, with all that stand in it."""
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + sum(map(_n_parts, inner))
 
 
 def _sequence(first: Any, last: Any, step: Any = None) -> list[int] | None:
