@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from strategies import ALL, SOAK
 
@@ -53,6 +54,10 @@ settings.register_profile(
     derandomize=not SOAK,
 )
 settings.load_profile("remuda")
+if not SOAK:
+    # Hypothesis also draws constants of the modules that happen to be imported, so that what is
+    # drawn would depend on which tests ran before
+    providers._get_local_constants = lambda: providers._local_constants
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from itertools import product
@@ -21,8 +22,9 @@ from remuda.language.python import attr
 from remuda.model.attributes import Attribute
 from remuda.model.conditions import Exists
 from remuda.model.expressions import Predicate
+from remuda.model.functions import FUNCTIONS
 from remuda.model.terms import Call
-from strategies import NOW, count
+from strategies import NOW, count, expressions_of_terms
 from strategies import expressions_of_trees as expressions
 
 COLUMNS = {
@@ -65,7 +67,7 @@ def rows_of(table: pa.Table) -> list[dict[str, object]]:
 @pytest.mark.soak
 @settings(max_examples=count(150, 10_000))
 @given(
-    criteria=st.lists(expressions, min_size=1, max_size=5),
+    criteria=st.lists(expressions | expressions_of_terms, min_size=1, max_size=5),
     columns=st.fixed_dictionaries(
         {},
         optional={n: st.sampled_from(list(COLUMNS)) for n in ("a", "b", "c", "tags", "items")},
@@ -105,6 +107,22 @@ def test_paths_walk_columns_as_they_walk_objects(path: str, column: str) -> None
     by_row = encoder.encode(rows_of(table), NOW)
     assert by_column.starts.tolist() == by_row.starts.tolist()
     assert by_column.spaces.tolist() == by_row.spaces.tolist()
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+def test_functions_of_columns_are_those_of_objects(column: str) -> None:
+    """A function that lacks a value is missing; one that lacks all elements of a list is not."""
+    terms = [
+        Call(name, (replace(Attribute.parse(path), empty=empty),))
+        for name, function in FUNCTIONS.items()
+        for path, empty in product(("c", "c[0]", "c[*].k"), (False, True))
+        if function.least <= 1 and function.most != 0 and not function.clock
+    ]
+    encoder = Encoder(plan([Predicate(one, Exists()) for one in terms])[1])
+    table = table_of({"c": column})
+    by_column = arrow.encode(encoder, table, NOW)
+    for i, row in enumerate(rows_of(table)):
+        assert by_column.one(i).spaces.tolist() == encoder.spaces(row, NOW), row
 
 
 def test_slices_and_chunks_are_read_where_they_are() -> None:

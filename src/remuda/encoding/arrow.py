@@ -201,7 +201,7 @@ def _everywhere(
             return None
         rows, spaces = [], []
         for column in map(_plain, whole.values()):
-            found = _of_distinct(encoder, column, now, null=encoder.spaces([None], now))
+            found = _of_elements(encoder, column, now)
             rows.append(np.repeat(np.arange(n_rows), np.diff(found.starts)))
             spaces.append(found.items)
     except MemoryError:
@@ -563,25 +563,32 @@ def _sees_empty(encoder: OriginEncoder) -> bool:
     return isinstance(encoder.origin, Attribute) and encoder.origin.empty
 
 
-def _of_distinct(
-    encoder: OriginEncoder, values: Array, now: int, null: Sequence[int] = ()
-) -> Ragged:
-    """The spaces of each row, given those of null."""
-    codes, spaces = _coded_spaces(encoder, values, now, null)
+def _of_distinct(encoder: OriginEncoder, values: Array, now: int) -> Ragged:
+    """The spaces of each row; none of null."""
+    codes, spaces = _coded_spaces(encoder, values, now)
+    return take_rows(spaces, codes)
+
+
+def _of_elements(encoder: OriginEncoder, values: Array, now: int) -> Ragged:
+    """The same of values that stand in lists, where null and what functions lack is something."""
+    codes, spaces = _coded_spaces(encoder, values, now, in_lists=True)
     return take_rows(spaces, codes)
 
 
 def _coded_spaces(
-    encoder: OriginEncoder, values: Array, now: int, null: Sequence[int] = ()
+    encoder: OriginEncoder, values: Array, now: int, *, in_lists: bool = False
 ) -> tuple[Longs, Ragged]:
     """Which of the distinct values each row has, and their spaces; null is the last, and -1."""
+    null = encoder.spaces([None], now) if in_lists and values.null_count else ()
+    alone = not in_lists or not encoder.computes
     if _is_text(values.type):
         values = values.dictionary_encode()
     elif not (pa.types.is_dictionary(values.type) and _is_text(values.type.value_type)):
         codes, distinct = _codes(values)
-        return codes, _with_row(_each(encoder, distinct, now), null)
+        raws = distinct if alone else [[one] for one in distinct]
+        return codes, _with_row(_each(encoder, raws, now), null)
     codes = values.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
-    return codes, _with_row(_of_texts(encoder, values.dictionary, now), null)
+    return codes, _with_row(_of_texts(encoder, values.dictionary, now, alone), null)
 
 
 def _with_row(rows: Ragged, last: Sequence[int]) -> Ragged:
@@ -596,11 +603,11 @@ def _is_text(kind: pa.DataType) -> bool:
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
-def _of_texts(encoder: OriginEncoder, texts: Array, now: int) -> Ragged:
+def _of_texts(encoder: OriginEncoder, texts: Array, now: int, alone: bool) -> Ragged:
     """The spaces of texts, none of them null; a Python step only where terms ask for more."""
     terms = [term for term in encoder.timeless if term.of_texts]
     if not terms or not len(texts):
-        return _each(encoder, texts.to_pylist(), now)
+        return _each(encoder, _raws(texts, alone), now)
     lowered = _lowered(texts) if any(term.lowers for term in terms) else texts
     scan = terms[0].scan
     assert scan is not None
@@ -608,10 +615,15 @@ def _of_texts(encoder: OriginEncoder, texts: Array, now: int) -> Ragged:
     others = encoder.others
     if not others.timeless and not others.clocked:
         return found
-    more = _each(others, texts.to_pylist(), now)
+    more = _each(others, _raws(texts, alone), now)
     owners = [np.repeat(np.arange(len(texts)), np.diff(one.starts)) for one in (found, more)]
     both = np.concatenate([found.items, more.items])
     return by_row(np.concatenate(owners), both, len(texts))
+
+
+def _raws(texts: Array, alone: bool) -> list[Any]:
+    found: list[Any] = texts.to_pylist()
+    return found if alone else [[text] for text in found]
 
 
 def _lowered(texts: Array) -> Array:
@@ -755,8 +767,7 @@ def _of_lists(encoder: OriginEncoder, values: Array, now: int) -> Ragged:
         return _each(encoder, _rows_of(encoder, values), now)
     empty = _sees_empty(encoder)
     if encoder.by_element and not (empty and (lengths == 0).any()):
-        null = encoder.spaces([None], now) if elements.null_count else ()
-        found = _of_distinct(encoder, elements, now, null)
+        found = _of_elements(encoder, elements, now)
         rows_of = np.repeat(np.repeat(np.arange(len(lengths)), lengths), np.diff(found.starts))
         return by_row(rows_of, found.items, len(lengths))
     codes, distinct = _codes(elements)

@@ -289,6 +289,11 @@ class OriginEncoder:
         return not self.clocked and all(term.by_element for term in self.timeless)
 
     @property
+    def computes(self) -> bool:
+        """Whether some term is a function, which a present value may lack."""
+        return any(term.term is not term.origin for term in (*self.timeless, *self.clocked))
+
+    @property
     def of_texts(self) -> bool:
         """Whether a scan of all terms says all of a text, and of an element that is one."""
         return self.by_element and all(term.could_be_of_texts for term in self.timeless)

@@ -31,7 +31,6 @@ from remuda.model.conditions import (
 from remuda.model.expressions import And, Expression, Or, Polarity, Predicate
 from remuda.model.networks import joined
 from remuda.model.operations import Size
-from remuda.model.terms import facts_of
 
 
 def plain(predicate: Predicate, *, single: bool = False) -> Expression:
@@ -48,9 +47,8 @@ def plain(predicate: Predicate, *, single: bool = False) -> Expression:
         )
     if type(condition) in OF_LACK:
         return replace(predicate, term=predicate.root)
-    if (unsatisfiable(condition) and not _may_be_empty(predicate)) or (
-        single and isinstance(condition, Related)
-    ):
+    empty = isinstance(condition, Related) and _may_be_empty(predicate)
+    if (unsatisfiable(condition) and not empty) or (single and isinstance(condition, Related)):
         if polarity is Polarity.STRONGLY_EXCLUDED:
             return Predicate(predicate.root, Exists())
         return Or() if polarity is Polarity.INCLUDED else And()
@@ -63,8 +61,8 @@ def never_list(predicate: Predicate, scalars: frozenset[Attribute]) -> bool:
     """Whether the predicate sees one value at most, given attributes that are never lists."""
     if any(isinstance(operation, Size) for operation in predicate.operations):
         return True
-    attributes = facts_of(predicate.term).attributes
-    return all(one.path in scalars and not _collects(one) for one in attributes)
+    root = predicate.root  # a function may make a list of single values
+    return isinstance(root, Attribute) and root.path in scalars and not _collects(root)
 
 
 def _collects(attribute: Attribute) -> bool:
@@ -72,17 +70,20 @@ def _collects(attribute: Attribute) -> bool:
 
 
 def _may_be_empty(predicate: Predicate) -> bool:
-    """Whether a list without elements is looked at as a set."""
+    """Whether it may look at a list without elements: functions make them, too."""
     root = predicate.root
-    empty = isinstance(root, Attribute) and root.empty
-    return empty and isinstance(predicate.condition, Related)
+    return not isinstance(root, Attribute) or root.empty
+
+
+def _takes_empty(condition: Condition) -> bool:
+    return isinstance(condition, Related) and condition.accepts([])
 
 
 def unsatisfiable(condition: Condition) -> bool:
     """Whether no value satisfies the condition, not even as an element of a list."""
     if isinstance(condition, In):
         return not condition.keys
-    if isinstance(condition, Related):  # an empty list is missing, so only superset has a list
+    if isinstance(condition, Related):  # where an empty list is missing, only superset has a list
         return not condition.keys and condition.relation is not Relation.SUPERSET
     if isinstance(condition, Network):
         return not condition.blocks
@@ -108,10 +109,10 @@ def implies(first: Predicate, second: Predicate) -> bool:
     if first.term != second.term:
         return False
     if first.polarity is Polarity.INCLUDED:
-        return second.polarity is Polarity.INCLUDED and within(first.condition, second.condition)
+        return second.polarity is Polarity.INCLUDED and _satisfies(first, second)
     if second.polarity not in (first.polarity, Polarity.EXCLUDED):
         return False
-    return within(second.condition, first.condition)
+    return _satisfies(second, first)
 
 
 def contradict(first: Predicate, second: Predicate) -> bool:
@@ -124,8 +125,15 @@ def exhaust(first: Predicate, second: Predicate) -> bool:
     return _completes(first, second) or _completes(second, first)
 
 
+def _satisfies(inner: Predicate, outer: Predicate) -> bool:
+    """Whether whatever satisfies one condition on the term of both satisfies the other."""
+    if _may_be_empty(inner) and _takes_empty(inner.condition) and not _takes_empty(outer.condition):
+        return False
+    return within(inner.condition, outer.condition)
+
+
 def within(inner: Condition, outer: Condition) -> bool:
-    """Whether every value, and every list, that satisfies `inner` satisfies `outer`."""
+    """Whether every value, and every list with elements, that satisfies `inner` does `outer`."""
     if {type(inner), type(outer)} & OF_ELEMENTS:
         return inner == outer
     match inner, outer:
@@ -178,7 +186,7 @@ def _contradicts(first: Predicate, second: Predicate) -> bool:
         first.polarity is Polarity.INCLUDED
         and second.polarity is not Polarity.INCLUDED
         and first.term == second.term
-        and within(first.condition, second.condition)
+        and _satisfies(first, second)
     )
 
 
@@ -198,7 +206,7 @@ def _completes(first: Predicate, second: Predicate) -> bool:
         first.polarity is Polarity.INCLUDED
         and second.polarity is Polarity.EXCLUDED
         and first.term == second.term
-        and within(second.condition, first.condition)
+        and _satisfies(second, first)
     )
 
 
