@@ -593,6 +593,17 @@ READ_BACK: dict[str, tuple[Expression, Any]] = {
         Predicate(Call("as_moment", (Call("array", (x.term,)),)), In((Moment(date(2024, 1, 1)),))),
         {"x": date(2024, 1, 1)},
     ),
+    "a double of whole numbers is one": (Predicate(fn.bit_count(2.0).term, Exists()), {}),
+    "a decimal of whole numbers is one": (Predicate(fn.bit_count(Decimal(2)).term, Exists()), {}),
+    "a vast double is one": (Predicate(fn.isnan(1e300).term, In((False,))), {}),
+    "an order among what is no order": (
+        Predicate(Call("ordering", (x.term, y.term)), In((0, {"k": 1}))),
+        {"x": 1, "y": 1},
+    ),
+    "nothing is in nothing, and not outside of it": (
+        Predicate(Literal(None), In(()), Polarity.STRONGLY_EXCLUDED),
+        {},
+    ),
     "bounds of two kinds": (
         Predicate(x.term, QuotedRange(1, Quoted("a")), Polarity.STRONGLY_EXCLUDED),
         {"x": 1},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from contextvars import ContextVar
 from dataclasses import replace
 
@@ -17,7 +18,7 @@ from remuda.language.phrases import (
     worded,
     write,
 )
-from remuda.language.spelling import literal, name, operand, string
+from remuda.language.spelling import argument, literal, name, operand, string
 from remuda.language.terms import (
     OPERATION_NAMES,
     TRIMS,
@@ -176,7 +177,7 @@ _OPERATORS = {
     "mod": "%",
     "div": "div",
 }
-_COMPARISONS = {
+_COMPARISONS: dict[frozenset[Hashable], tuple[str, str]] = {
     frozenset({BELOW}): ("<", ""),
     frozenset({BELOW, EQUAL}): ("<=", ""),
     frozenset({EQUAL}): ("=", "<>"),
@@ -241,7 +242,7 @@ def _ordered(predicate: Predicate) -> Wording | None:
     if not isinstance(term, Call) or term.name != "ordering" or not isinstance(condition, In):
         return None
     left, right = term.arguments
-    signs = _COMPARISONS.get(frozenset(condition.values))
+    signs = _COMPARISONS.get(condition.keys)
     if signs is None or any(map(_is_read_otherwise, term.arguments)):
         return None
     asked = f"{_term(left)} {signs[0]} {_term(right)}"
@@ -253,7 +254,7 @@ def _term(term: Term) -> str:
         case Attribute():
             return _dotted(term) if attribute_of_path(term.steps) == term else _path(term)
         case Literal(value):
-            return literal(value)
+            return argument(value)
         case Applied(operation, Attribute() as inner):
             own = _dotted(inner) if inner == inner.path else _path(inner)
             return _operation(operation, own)
