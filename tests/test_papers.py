@@ -217,16 +217,18 @@ def test_curves_are_the_medians_of_the_rounds() -> None:
     assert middle(rounds) == rows({"sift": [2.0, 1.0]})
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_killed_run_goes_on_where_it_was(jobs: int, tmp_path: Path, monkeypatch) -> None:
-    panel, results = tiny("vldb-16"), Results("tiny", tmp_path)
+@pytest.mark.parametrize(("jobs", "name"), [(1, "vldb-16"), (2, "pstree-15b")])
+def test_a_killed_run_goes_on_where_it_was(
+    jobs: int, name: str, tmp_path: Path, monkeypatch
+) -> None:
+    panel, results = tiny(name), Results("tiny", tmp_path)
     effort = Effort(rounds=2, jobs=jobs, patience=0.0)
     keep, kept = Results.keep, []
 
     def killed(self: Results, made: list[Row]) -> None:
         keep(self, made)
         kept.extend(made)
-        if len(kept) == 8:
+        if len(made) == len(kept):
             raise KeyboardInterrupt
 
     monkeypatch.setattr(Results, "keep", killed)

@@ -112,7 +112,11 @@ def run(chosen: Sequence[Panel], results: Results, effort: Effort | None = None)
         for core in own if pinned else [None] * effort.jobs:
             free.put(core)
         with ProcessPoolExecutor(effort.jobs, context, _settle, (free,)) as pool:
-            return _run_together(tasks, results, pool, effort)
+            try:
+                return _run_together(tasks, results, pool, effort)
+            except BaseException:  # what was not begun is left for the next run
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
     return _run_alone(tasks, results, effort)
 
 
