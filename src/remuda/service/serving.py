@@ -26,6 +26,7 @@ from remuda.service.calls import Service, is_loopback
 from remuda.service.connections import HEAD, bounded
 from remuda.service.limits import Limits
 from remuda.service.relaying import Relay
+from remuda.service.shortcuts import Shortcuts
 from remuda.service.tokens import Tokens
 
 _FOLLOW = 0.02  # seconds between two looks at the writer's log
@@ -167,7 +168,8 @@ def run(
     """Answer at the address, and for fellow workers, until SIGTERM or SIGINT."""
     logs.configure(terms.log, visits=terms.visits)
     sys.setswitchinterval(_SWITCH)
-    app = application(service)
+    shortcuts = Shortcuts()
+    app = application(service, shortcuts)
     config = uvicorn.Config(
         tracing.traced(app) if terms.telemetry else app,
         lifespan="off",
@@ -183,7 +185,9 @@ def run(
         ssl_keyfile=terms.key,
     )
     config.load()
-    config.http_protocol_class = bounded(config.http_protocol_class, service.limits.idle)
+    # who writes down every request sees all of each
+    taken = None if terms.telemetry or terms.visits else shortcuts
+    config.http_protocol_class = bounded(config.http_protocol_class, service.limits.idle, taken)
     stopped = threading.Event()
     threading.Thread(target=_warm, args=(service,), daemon=True).start()
     threading.Thread(target=_tell, args=(service, stopped), daemon=True).start()
