@@ -295,7 +295,9 @@ def test_what_collects_the_unknown_is_undecided(row: str) -> None:
     path, event, unknown, other = COLLECTING[row]
     criterion = Criterion("one", attr(path).within())
     assert criterion.holds(event) is not criterion.holds(other)
-    index = Index.build([criterion, Criterion("beside", attr("other[*]").exists())])
+    whole = Predicate(Attribute((), walk=True), Exists())  # which is there, whatever is in it
+    beside = [Criterion("beside", attr("other[*]").exists()), Criterion("whole", whole)]
+    index = Index.build([criterion, *beside])
     assert [one.id for one in index.undecided(event, {unknown})] == ["one"]
 
 

@@ -604,6 +604,8 @@ READ_BACK: dict[str, tuple[Expression, Any]] = {
         Predicate(Literal(None), In(()), Polarity.STRONGLY_EXCLUDED),
         {},
     ),
+    "a function that is a condition, too": (fn.contains(x, "a").exists(), {"x": 1}),
+    "one of lists": (fn.array_contains(x, 1).missing(), {"x": [None]}),
     "bounds of two kinds": (
         Predicate(x.term, QuotedRange(1, Quoted("a")), Polarity.STRONGLY_EXCLUDED),
         {"x": 1},

@@ -304,9 +304,9 @@ def _sees(attribute: Attribute, hidden: Attribute) -> bool:
     """Whether the attribute may be another where the hidden one is."""
     if is_plain_path(attribute):
         return is_within(attribute, hidden)
-    first, other = attribute.steps[0], next(iter(hidden.steps), None)
-    is_apart = isinstance(first, str) and isinstance(other, str) and first != other
-    return not is_apart  # what collects may lead anywhere beneath its first name
+    first, other = attribute.steps[:1], hidden.steps[:1]
+    names = [one for one in (*first, *other) if isinstance(one, str)]
+    return len(set(names)) < 2  # what collects may lead anywhere beneath its first name
 
 
 def is_plain_path(attribute: Attribute) -> bool:

@@ -177,6 +177,10 @@ _OPERATORS = {
     "mod": "%",
     "div": "div",
 }
+# What is asked is then whether the condition is known, which a term tells otherwise
+_CONDITIONS = frozenset(
+    {"array_contains", "arrays_overlap", "contains", "endswith", "like", "startswith"}
+)
 _COMPARISONS: dict[frozenset[Hashable], tuple[str, str]] = {
     frozenset({BELOW}): ("<", ""),
     frozenset({BELOW, EQUAL}): ("<=", ""),
@@ -232,6 +236,8 @@ def _presence(about: str, term: Term, present: bool) -> Wording:
         own = _dotted(term) if term.walk == attribute_of_path(term.steps).walk else _path(term)
         asked, denied = f"exists({own})", f"missing({own})"
     else:
+        if isinstance(term, Call) and term.name in _CONDITIONS:
+            about = f"plain({about})"
         asked, denied = f"{about} IS NOT NULL", f"{about} IS NULL"
     return worded(asked, denied) if present else worded(denied, asked)
 
