@@ -177,8 +177,8 @@ def _measured(name: str, drawn: Drawn) -> dict[str, Any]:
     columns, encoder = _columns(drawn, repeats), _encoder(drawn)
     threads = n_threads(None)
     _check_encoding(columns.slice(0, len(first)), encoder, gpu, first)
-    there = rows_of_columns({name: _There(columns, name) for name in columns.column_names})
-    _check_encoding(there.slice(0, len(first)), encoder, gpu, first)
+    there = {name: _There(columns, name) for name in columns.column_names}
+    _check_encoding(rows_of_columns(there).slice(0, len(first)), encoder, gpu, first)
     found["gpu"]["Arrow, the host's steps"] = _rate(
         lambda: _described(columns, encoder, threads, gpu), len(events), 3
     )
@@ -374,7 +374,7 @@ def _way(threads: int, gpu: Gpu | None) -> tuple[int, int]:
 
 
 def _through(
-    columns: pa.Table | DeviceRows,
+    columns: pa.Table | dict[str, _There],
     encoder: Encoder,
     ask: Callable[[EventBatch], Any],
     threads: int,

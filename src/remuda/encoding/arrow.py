@@ -913,10 +913,16 @@ def _ordered_cells(encoder: OriginEncoder) -> list[tuple[int, ValueSpaces]] | No
         return None
     for one in encoder.timeless:
         cells = _value_cells(one)
-        if cells is None or one.term not in (origin, Call("as_moment", (origin,))):
+        if cells is None or not (one.term is one.origin or _is_moment_of(one.term, origin)):
             return None
         found += cells
     return found or None
+
+
+def _is_moment_of(term: Any, attribute: Attribute) -> bool:
+    """Whether it is the text form's reading of texts as moments, which leaves all else alone."""
+    is_reading = isinstance(term, Call) and term.name == "as_moment"
+    return is_reading and term.arguments == (attribute,)
 
 
 def _order_of(kind: pa.DataType) -> Kind | None:

@@ -49,7 +49,8 @@ class OnDevice:
 
     def some(self, start: int, n: int) -> OnDevice:
         """Some of them."""
-        return replace(self, address=self.address + start * self.dtype.itemsize, n=n)
+        address = self.address + start * self.dtype.itemsize
+        return OnDevice(address, self.dtype, n, self.owner)
 
     def on_host(self) -> NDArray[Any]:
         """A copy on the host."""
@@ -103,7 +104,7 @@ class DeviceColumn:
     def slice(self, start: int, n: int) -> DeviceColumn:
         """Some of its rows."""
         valid = None if self.valid is None else self.valid.some(start, n)
-        return replace(self, n=n, values=self.values.some(start, n), valid=valid)
+        return DeviceColumn(self.kind, n, self.values.some(start, n), valid, self.distinct)
 
     def on_host(self) -> Array:
         """The same as Arrow has it."""

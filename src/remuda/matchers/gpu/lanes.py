@@ -185,10 +185,8 @@ class Lane:
             on_host[at : at + array.nbytes] = array.view(np.uint8)
         if n_sent:
             on_device[:n_sent].copy_to_device(on_host, stream=self.stream)
-        for at, array in there:
-            if array.nbytes:
-                seen = cuda.seen(array.address, array.nbytes)
-                on_device[at : at + array.nbytes].copy_to_device(seen, stream=self.stream)
+        parts = ((at, array.address, array.nbytes) for at, array in there if array.nbytes)
+        cuda.gather(on_device, parts, self.stream)
         return tuple(on_device.view(np.dtype(kind)) for kind in VIEWS)
 
     def download(self, name: str, kind: str, n: int) -> Any:
