@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from benchmarks import against as by_turns
 from benchmarks import (
@@ -70,11 +71,12 @@ def main(
     only: Sequence[str] = (),
     plots: bool = True,
     against: str | None = None,
-    scale: str = "small",
-    jobs: int = 1,
-    anew: bool = False,
+    **of_papers: Any,
 ) -> int:
-    """Run the experiments; 1 if an answer was wrong or not known, 2 if a name was."""
+    """Run the experiments; 1 if an answer was wrong or not known, 2 if a name was.
+
+    What else is said is about the papers' figures.
+    """
     if not names:
         for experiment in experiments():
             print(f"{experiment.group}/{experiment.name}: {experiment.question}")
@@ -87,7 +89,7 @@ def main(
     if against is not None:
         return max(by_turns.main(name, against, only) for name in names)
     if names[0] == "papers":
-        return _papers(names[1:], scale, jobs, anew)
+        return _papers(names[1:], **of_papers)
     if names[0] in _FOLDERS:
         others.main(*names[:2])
         return 0
@@ -107,10 +109,11 @@ def main(
     return 1 if failed else 0
 
 
-def _papers(names: Sequence[str], scale: str, jobs: int, anew: bool) -> int:
-    """The papers' figures; all of them anew are also reported."""
-    code = papers.main(names, scale=scale, jobs=jobs, anew=anew)
-    if code == 0 and anew and scale == "small":
+def _papers(names: Sequence[str], **ways: Any) -> int:
+    """The papers' figures; all of them anew, in their place, are also reported."""
+    code = papers.main(names, **ways)
+    here = ways.get("into") is None and ways.get("scale", "small") == "small"
+    if code == 0 and ways.get("anew") and here:
         evidence.main()
     return code
 

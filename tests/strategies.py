@@ -78,6 +78,7 @@ NOW = 1_700_000_000_000  # one clock for all tests
 
 PATHS = ("a", "b", "c", "user.age", "$.tags[0]", "$['odd name']", "tags", "items[*].k")
 _NUMBERS = (0, 1, 2, 3, -1, 1.0, 0.1, 0.30000000000000004, 2.5, Decimal("0.3"), 2**53, 2**53 + 1)
+_INFINITE = (float("inf"), Decimal("-Infinity"))
 _STRINGS = ("", "a", "ab", "abc", "b", "B", "1", "1.0", "1.2-rc1", "a%b", "é", "日本", "a\nb", "\\")
 _VERSIONS = ("0", "0.0.0-alpha", "v2", "1.foo.1", "1.0.alpha.1", "1-sp", "1" + "-1" * 20)
 _DATES = (date(2024, 2, 29), date(1970, 1, 1))
@@ -186,7 +187,7 @@ _quoted_operands = st.lists(st.one_of(_quoted, scalars), max_size=4).map(tuple)
 
 @st.composite
 def ranges(draw: st.DrawFn) -> Range:
-    numbers = (*_NUMBERS, Decimal("1E-500"), Decimal("0E-500"), Decimal("1E+500"))
+    numbers = (*_NUMBERS, Decimal("1E-500"), Decimal("0E-500"), Decimal("1E+500"), *_INFINITE)
     kind = draw(st.sampled_from((numbers, _STRINGS, _DATES, _TIMESTAMPS)))
     bound = st.one_of(st.none(), st.sampled_from(kind))
     return Range(draw(bound), draw(bound), draw(st.booleans()), draw(st.booleans()))

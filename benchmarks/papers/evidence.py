@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.papers.judging import BEYOND, Judged, Measured, Rows, judged, rows_of
+from benchmarks.papers.judging import (
+    BEYOND,
+    CLOSE,
+    Judged,
+    Measured,
+    Outcome,
+    Rows,
+    bounds,
+    judged,
+    middle,
+    rounds_of,
+)
 from benchmarks.papers.measuring import Row
 from benchmarks.papers.panels import HERE, REASONS, Panel, panels
 from benchmarks.papers.plots import plot
@@ -30,12 +41,16 @@ Each reason with what must come out if it is true, and what came out. Operations
 that decides: of SIFT the entries that it counts, of the k-index the skips of the paper's algorithm,
 of all others the clauses that they look at, unless it says otherwise.
 """
+_COUNTED = (
+    "paper", "panels", "reproduced", "not reproduced", "by chance alone",
+    "claims that hold", "undecided", "do not hold", "of these explained",
+)  # fmt: skip
 _AT = {"every": "at the least favourable point", "any": "at the most favourable point"}
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A panel, what was measured of it, and what became of its claims."""
+    """A panel, the medians of what was measured of it, and what became of its claims."""
 
     panel: Panel
     rows: Rows | None
@@ -45,11 +60,23 @@ class Verdict:
     def word(self) -> str:
         if self.rows is None:
             return "not measured"
-        return "not reproduced" if self.failed else "reproduced"
+        return "not reproduced" if self.failed or self.undecided else "reproduced"
 
     @property
     def failed(self) -> list[Judged]:
-        return [one for one in self.claims if not one.holds]
+        return self.which(Outcome.FAILS)
+
+    @property
+    def undecided(self) -> list[Judged]:
+        return self.which(Outcome.CHANCE)
+
+    @property
+    def by_chance(self) -> bool:
+        """Whether chance alone stands between the panel and its being reproduced."""
+        return bool(self.undecided) and not self.failed
+
+    def which(self, outcome: Outcome) -> list[Judged]:
+        return [one for one in self.claims if one.outcome is outcome]
 
     @property
     def why(self) -> list[str]:
@@ -68,8 +95,8 @@ class Evidence:
     def of(cls, chosen: list[Panel], results: Results) -> Evidence:
         verdicts = [verdict_on(panel, results) for panel in chosen]
         reasons = panels((REASONS,))
-        every = ((panel, rows_of(panel, results)) for panel in (*chosen, *reasons))
-        measured = {panel.name: (panel, rows) for panel, rows in every if rows is not None}
+        every = ((panel, rounds_of(panel, results)) for panel in (*chosen, *reasons))
+        measured = {panel.name: (panel, rounds) for panel, rounds in every if rounds is not None}
         checked = [verdict_on(panel, results, measured) for panel in reasons]
         return cls(verdicts, {one.panel.figure: one for one in checked})
 
@@ -108,7 +135,7 @@ def main() -> None:
 
 def document(evidence: Evidence, results: Results) -> str:
     """All of it that is not kept by hand."""
-    parts = [_head(results), _counts(evidence), _overview(evidence)]
+    parts = [_head(results), _counts(evidence), _overview(evidence), _open(evidence)]
     for paper, title in _TITLES.items():
         own = [one for one in evidence.verdicts if one.panel.paper == paper]
         parts += [f"## {title}\n", *(_section(one, evidence) for one in own)]
@@ -116,8 +143,10 @@ def document(evidence: Evidence, results: Results) -> str:
 
 
 def verdict_on(panel: Panel, results: Results, others: Measured | None = None) -> Verdict:
-    rows = rows_of(panel, results)
-    return Verdict(panel, rows, [] if rows is None else judged(panel, rows, others))
+    rounds = rounds_of(panel, results)
+    if rounds is None:
+        return Verdict(panel, None, [])
+    return Verdict(panel, middle(rounds), judged(panel, rounds, others))
 
 
 def reasons_of(claim: dict[str, Any]) -> list[str]:
@@ -140,6 +169,13 @@ rises, falls or stays. Ratios are told beside the paper's, and may differ: sizes
 implementations do. Each algorithm's answers were compared with those of `scan` before it was
 timed. Times are CPU time of one thread, all events in one call. The curve `auto` is no paper's.
 
+Every time was measured in several rounds, each drawn and built anew, the algorithms of a workload
+by turns; in a round the least of several calls counts. Ratios and curves are the medians of the
+rounds; the least and the largest ratio stand behind. A claim **holds** where all rounds are within
+its bounds, and **does not hold** where all are outside. Where rounds do not agree, or one comes
+within {CLOSE - 1:.0%} of a bound, it is **undecided**: another run may decide it otherwise. A panel
+with such a claim is not called reproduced. Operations and bytes are the same in all rounds.
+
 Where a claim does not hold, a [reason](#why-claims-do-not-hold) is named, and what must come out
 if it is true was measured or counted in the same run: by other sizes, other parameters, or
 operations instead of time. A reason one of whose checks came out otherwise is called refuted.
@@ -148,8 +184,13 @@ operations instead of time. A reason one of whose checks came out otherwise is c
 
 def _machine(results: Results) -> str:
     """When, where and of what it was measured, in one paragraph."""
-    took = sum(row["took_s"] for row in results.rows.values()) / 60
-    made = f"{len(results.rows):,} measurements, {took:.0f} minutes of one core besides drawing"
+    rows = [row for rounds in results.rounds.values() for row in rounds.values()]
+    took = sum(row["took_s"] for row in rows) / 60
+    n_rounds = len({row.get("round", 0) for row in rows})
+    made = (
+        f"{len(results.rounds):,} measurements in {n_rounds} round{'s' * (n_rounds > 1)}, "
+        f"{took:.0f} minutes of one core besides drawing"
+    )
     if not results.sessions:
         return f"{made}."
     first, last = results.sessions[0], results.sessions[-1]
@@ -160,36 +201,81 @@ def _machine(results: Results) -> str:
     return (
         f"**{'One tree' if len(commits) == 1 else 'Several trees'}**: {trees}, "
         f"{' to '.join(days)}, {last['processor']} with {last['cores']} cores, "
-        f"{at_once} measuring at once (load before it began {first.get('load', 'not known')}), "
+        f"{at_once} measuring at once{', each on its own core' if last.get('pinned') else ''} "
+        f"(load before it began {first.get('load', 'not known')}), "
         f"Python {last['python']}, NumPy {last['numpy']}, Numba {last['numba']}: {made}."
     )
 
 
 def _counts(evidence: Evidence) -> str:
-    head = "| paper | panels | reproduced | not reproduced | claims that hold | others explained |"
-    rows = [head, "| --- | --- | --- | --- | --- | --- |"]
+    rows = [_row(_COUNTED), _row(["---"] * len(_COUNTED))]
     for paper, title in (*_TITLES.items(), ("", "all")):
         own = [one for one in evidence.verdicts if paper in ("", one.panel.paper)]
         words = Counter(one.word for one in own)
         n, good, bad = words.total(), words["reproduced"], words["not reproduced"]
         missing = f" ({n - good - bad} not measured)" if n - good - bad else ""
-        n_claims = sum(len(one.claims) for one in own)
-        failed = [(one, claim) for one in own for claim in one.failed]
-        held = f"{n_claims - len(failed)} of {n_claims}"
-        explained = f"{sum(evidence.explained(*one) for one in failed)} of {len(failed)}"
-        rows.append(f"| {title} | {n}{missing} | {good} | {bad} | {held} | {explained} |")
+        found = Counter(claim.outcome for one in own for claim in one.claims)
+        n_explained = sum(evidence.explained(one, claim) for one in own for claim in one.failed)
+        told = [
+            f"{n}{missing}", good, bad, sum(one.by_chance for one in own),
+            f"{found[Outcome.HOLDS]} of {found.total()}", found[Outcome.CHANCE],
+            found[Outcome.FAILS], n_explained,
+        ]  # fmt: skip
+        rows.append(_row([title, *map(str, told)]))
     return "\n".join(rows) + "\n"
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def _overview(evidence: Evidence) -> str:
     rows = ["| figure | panel | claims that hold | verdict |", "| --- | --- | --- | --- |"]
     for one in evidence.verdicts:
         panel = one.panel
-        held = f"{len(one.claims) - len(one.failed)} of {len(panel.claims)}"
-        why = f": {', '.join(map(_link, one.why))}" if one.why else ""
-        name = f"[{panel.paper} {panel.figure}](#{panel.name})"
-        rows.append(f"| {name} | {panel.title} | {held} | {one.word}{why} |")
+        held = f"{len(one.which(Outcome.HOLDS))} of {len(panel.claims)}"
+        why = [*map(_link, one.why), *(["undecided"] if one.undecided else [])]
+        why += ["no reason named"] if any(not reasons_of(bad.claim) for bad in one.failed) else []
+        told = f": {', '.join(why)}" if why else ""
+        rows.append(f"| {_named(panel)} | {panel.title} | {held} | {one.word}{told} |")
     return "\n".join(rows) + "\n"
+
+
+def _open(evidence: Evidence) -> str:
+    """What is not settled: claims that chance decides, and those that fail unexplained."""
+    undecided = [(one, claim) for one in evidence.verdicts for claim in one.undecided]
+    failed = [(one, claim) for one in evidence.verdicts for claim in one.failed]
+    unexplained = [one for one in failed if not evidence.explained(*one)]
+    lines = ["## What is not settled", "", "Claims that chance decides:", ""]
+    lines += ["| figure | claim | ours | must be |", "| --- | --- | --- | --- |"]
+    lines += [_open_claim(one, claim, _bounds(claim)) for one, claim in undecided]
+    lines += ["", "Claims that do not hold, and are not explained:", ""]
+    lines += ["| figure | claim | ours | reasons |", "| --- | --- | --- | --- |"]
+    lines += [_open_claim(one, bad, _reasons(one, bad, evidence)) for one, bad in unexplained]
+    return "\n".join([*lines, ""])
+
+
+def _open_claim(verdict: Verdict, one: Judged, told: str) -> str:
+    return f"| {_named(verdict.panel)} | {one.claim['text']} | {ours(one)} | {told} |"
+
+
+def _reasons(verdict: Verdict, failed: Judged, evidence: Evidence) -> str:
+    """The reasons that do not explain it, and how they fared."""
+    found = [
+        f"{_link(name)}: {_STANDINGS[_standing(evidence.checks(verdict, name))]}"
+        for name in reasons_of(failed.claim)
+    ]
+    return ", ".join(found) or "no reason named"
+
+
+def _bounds(one: Judged) -> str:
+    least, most = bounds(one.claim)
+    below, above = f"at least {figure(least)}" if least else "", f"at most {figure(most)}"
+    return " and ".join(filter(None, (below, "" if math.isinf(most) else above)))
+
+
+def _named(panel: Panel) -> str:
+    return f"[{panel.paper} {panel.figure}](#{panel.name})"
 
 
 def _link(name: str) -> str:
@@ -204,10 +290,14 @@ def _section(verdict: Verdict, evidence: Evidence) -> str:
     lines += [f"![{panel.title}](evidence/{panel.name}.svg)", ""]
     lines += ["| claim | the paper | ours | |", "| --- | --- | --- | --- |"]
     lines += [_claim(one) for one in verdict.claims]
-    lines += ["", f"Verdict: **{verdict.word}**.", ""]
+    chance = ", nor refuted: chance decides" if verdict.by_chance else ""
+    lines += ["", f"Verdict: **{verdict.word}**{chance}.", ""]
     lines += [line for name in verdict.why for line in (_because(verdict, name, evidence), "")]
-    if verdict.failed:
-        lines += [_measured(panel, rows, verdict.failed), ""]
+    for one in verdict.failed:
+        if not reasons_of(one.claim):
+            lines += [f"No reason named: {one.claim['text']}.", ""]
+    if verdict.failed or verdict.undecided:
+        lines += [_measured(panel, rows, [*verdict.failed, *verdict.undecided]), ""]
     if panel.note:
         lines += [panel.note, ""]
     return "\n".join(lines)
@@ -217,25 +307,36 @@ def _because(verdict: Verdict, name: str, evidence: Evidence) -> str:
     """A reason in a paragraph, with what it says of the panel."""
     reason, checks = evidence.reasons[name], evidence.checks(verdict, name)
     told = "; ".join(f"{one.claim['text']}: {_outcome(one)}" for one in checks)
-    return f"{_standing(checks)}: [{reason.panel.title}](#why-{name}). Measured: {told}."
+    said = _STANDINGS[_standing(checks)]
+    head = "Reason" if said == "stands" else f"Reason, {said}"
+    return f"{head}: [{reason.panel.title}](#why-{name}). Measured: {told}."
 
 
-def _standing(checks: list[Judged]) -> str:
-    if not checks or any(math.isnan(one.ratio) for one in checks):
-        return "Reason, not measured yet"
-    return "Reason" if all(one.holds for one in checks) else "Reason, **refuted**"
+def _standing(checks: list[Judged]) -> Outcome:
+    """What became of a reason: the worst of its checks."""
+    found = {one.outcome for one in checks}
+    return next((one for one in _WORST_FIRST if one in found), Outcome.UNKNOWN)
+
+
+_WORST_FIRST = (Outcome.FAILS, Outcome.UNKNOWN, Outcome.CHANCE, Outcome.HOLDS)
+_STANDINGS = {
+    Outcome.HOLDS: "stands",
+    Outcome.FAILS: "**refuted**",
+    Outcome.CHANCE: "undecided",
+    Outcome.UNKNOWN: "not measured yet",
+}
 
 
 def _outcome(one: Judged) -> str:
-    as_expected = "" if one.holds else ", which it is not"
-    return f"{figure(one.ratio)} (must be {one.claim['expected']}{as_expected})"
+    otherwise = {Outcome.FAILS: ", which it is not", Outcome.CHANCE: ", which is undecided"}
+    return f"{ours(one)} (must be {one.claim['expected']}{otherwise.get(one.outcome, '')})"
 
 
 def _reason(reason: Verdict, evidence: Evidence) -> str:
     """A reason in full: what it is, and all its checks."""
     panel = reason.panel
     named = [one.panel for one in evidence.verdicts if panel.figure in one.why]
-    links = ", ".join(f"[{one.paper} {one.figure}](#{one.name})" for one in named)
+    links = ", ".join(map(_named, named))
     lines = [f'<a id="why-{panel.figure}"></a>', f"### {panel.title}", "", panel.note, ""]
     if reason.rows is None:
         return "\n".join([*lines, "Not measured yet.", ""])
@@ -245,18 +346,20 @@ def _reason(reason: Verdict, evidence: Evidence) -> str:
 
 
 def _check(one: Judged) -> str:
-    mark = "not measured" if math.isnan(one.ratio) else "as it must" if one.holds else "refuted"
-    return f"| {one.claim['text']} | {one.claim['expected']} | {figure(one.ratio)} | {mark} |"
+    mark = {Outcome.HOLDS: "as it must", Outcome.FAILS: "refuted"}.get(one.outcome, one.outcome)
+    return f"| {one.claim['text']} | {one.claim['expected']} | {ours(one)} | {mark} |"
 
 
 def _claim(one: Judged) -> str:
     where = _AT.get(one.claim.get("at", ""), "")
     text = f"{one.claim['text']}{f' ({where})' if where else ''}"
-    return f"| {text} | {one.claim['paper']} | {figure(one.ratio)} | {_mark(one)} |"
+    return f"| {text} | {one.claim['paper']} | {ours(one)} | {one.outcome} |"
 
 
-def _mark(one: Judged) -> str:
-    return "holds" if one.holds else "does not hold"
+def ours(one: Judged) -> str:
+    """The ratio, and what it was in the rounds where they differ."""
+    low, high = map(figure, one.range)
+    return figure(one.ratio) if low == high else f"{figure(one.ratio)} ({low} to {high})"
 
 
 def _measured(panel: Panel, rows: Rows, failed: list[Judged]) -> str:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.papers.counting import COUNTS
+
 HERE = Path(__file__).parent
 PAPERS = ("vldb", "betree", "pstree")
 REASONS = "reasons"
@@ -37,6 +39,11 @@ class Case:
         """What it is called among the results."""
         words = [self.algorithm, *map(_assignment, sorted(self.tuning.items()))]
         return f"{' '.join(words)} on {name_of(self.workload)}"
+
+    @property
+    def counts(self) -> bool:
+        """Whether operations are counted, which are the same in every round."""
+        return self.algorithm in COUNTS
 
 
 @dataclass(frozen=True, slots=True)

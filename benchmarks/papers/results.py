@@ -19,6 +19,7 @@ from benchmarks.papers.panels import HERE, Case, name_of
 from benchmarks.report import RESULTS
 
 UNKNOWN = "not recorded"
+COMMIT = "REMUDA_COMMIT"
 
 
 class Results:
@@ -31,12 +32,14 @@ class Results:
         self.kept = folder / f"papers-{scale}.jsonl"
         self.path = self.kept.with_suffix(".new.jsonl") if anew else self.kept
         lines = _lines(self.path)
-        self.rows: dict[str, Row] = {row["case"]: row for row in lines if "answers" in row}
+        self.rounds: dict[str, dict[int, Row]] = {}  # of each case
         self.sessions: list[Row] = [row for row in lines if "session" in row]
-        self._answers = {key.partition(" on ")[2]: row["answers"] for key, row in self.rows.items()}
+        self._answers: dict[str, str] = {}
+        self._take([row for row in lines if "answers" in row])
 
-    def has(self, case: Case) -> bool:
-        return case.key in self.rows
+    def has(self, case: Case, nth: int = 0) -> bool:
+        """Whether the case was measured in that round; what is counted is so in all of them."""
+        return (0 if case.counts else nth) in self.rounds.get(case.key, {})
 
     def answers(self, workload: dict[str, Any]) -> str | None:
         """The fingerprint of the answers to a workload, if an algorithm has given them."""
@@ -52,12 +55,13 @@ class Results:
         self.path.replace(self.kept)
         self.path = self.kept
 
-    def begin(self, jobs: int = 1) -> None:
-        """Note the day, the tree and the machine."""
+    def begin(self, jobs: int = 1, pinned: bool = False) -> None:
+        """Note the day, the tree and the machine, and whether each process has its own core."""
         session = {
             "session": datetime.now(UTC).isoformat(timespec="seconds"),
             "commit": commit(),
             "jobs": jobs,
+            "pinned": pinned,
             "load": round(os.getloadavg()[0], 1),
             "processor": _processor(),
             "cores": os.cpu_count(),
@@ -76,8 +80,11 @@ class Results:
         """Add measurements, on disk before it returns."""
         kept = list(rows)
         self._append(kept)
-        for row in kept:
-            self.rows[row["case"]] = row
+        self._take(kept)
+
+    def _take(self, rows: list[Row]) -> None:
+        for row in rows:
+            self.rounds.setdefault(row["case"], {})[row.get("round", 0)] = row
             self._answers[row["case"].partition(" on ")[2]] = row["answers"]
 
     def _append(self, rows: list[Row]) -> None:
@@ -88,7 +95,12 @@ class Results:
 
 
 def commit() -> str:
-    """The commit of the tree, with a plus sign where it has changes that are not committed."""
+    """The commit of the tree, with a plus sign where it has changes that are not committed.
+
+    A copy without a repository is told its commit by the environment.
+    """
+    if COMMIT in os.environ:
+        return os.environ[COMMIT]
     head = _git("rev-parse", "--short=12", "HEAD").strip()
     changes = _git("status", "--porcelain", "--", "src", "benchmarks", ":!benchmarks/results")
     return f"{head or UNKNOWN}{'+' if changes else ''}"

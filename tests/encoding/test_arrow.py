@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -123,6 +124,17 @@ def test_functions_of_columns_are_those_of_objects(column: str) -> None:
     by_column = arrow.encode(encoder, table, NOW)
     for i, row in enumerate(rows_of(table)):
         assert by_column.one(i).spaces.tolist() == encoder.spaces(row, NOW), row
+
+
+@pytest.mark.parametrize("bound", [math.inf, -math.inf, Decimal("Infinity"), Decimal("-Infinity")])
+def test_computed_columns_are_compared_with_infinity(bound: float | Decimal) -> None:
+    total = attr("a") + attr("b")
+    encoder = Encoder(plan([total < bound, total <= bound, total == bound, total > bound])[1])
+    for kind, values in ((pa.int64(), [1, None, -2]), (pa.float64(), [1.5, math.inf, -math.inf])):
+        table = pa.table({name: pa.array(values, kind) for name in ("a", "b")})
+        by_column = arrow.encode(encoder, table, NOW)
+        for i, row in enumerate(rows_of(table)):
+            assert by_column.one(i).spaces.tolist() == encoder.spaces(row, NOW), row
 
 
 def test_slices_and_chunks_are_read_where_they_are() -> None:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from matchers.tables import affordable
 from remuda.cli.demo_data import draw_day
+from remuda.index import index as index_module
 from remuda.index import storage
 from remuda.index.index import Index
 from remuda.index.merged_parts import merged, worth_merging
@@ -194,3 +195,19 @@ def test_many_of_like_size_or_one_that_is_mostly_graves() -> None:
     assert worth_merging([part] * 4 + [large] + [part] * 4) == [part] * 8
     graves = part.without([0, 1, 2, 3, 4])
     assert worth_merging([large, graves, part]) == [graves]
+
+
+@pytest.mark.parametrize("asked", [True, False], ids=["asked", "not asked"])
+def test_new_parts_are_ready_where_questions_are_asked(monkeypatch, asked) -> None:
+    monkeypatch.setattr(index_module, "_TAIL", 4)
+    index = Index.build([Criterion("first", attr("a") == 0)])
+    if asked:
+        index.match({"a": 0})
+    for i in range(4 * 9):  # nine tails, of which eight are merged
+        index.add(Criterion(f"c{i}", attr(f"a{i}") == i))
+        while (merging := index._merging) is not None:
+            merging.join()
+    parts = index._state.parts
+    assert len(parts) < 9
+    assert [part.segment.words.is_used for part in parts] == [asked] * len(parts)
+    assert index.match({"a7": 7}) == ["c7"]

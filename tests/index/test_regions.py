@@ -282,6 +282,31 @@ def test_worked_examples(row: str, matcher: str) -> None:
     assert certain.exact[0]
 
 
+COLLECTING: dict[str, tuple[str, dict[str, Any], str, dict[str, Any]]] = {
+    # a criterion that collects what is unknown, an event, what is unknown of it, another event
+    "descendants": ("$..k", {"k": 1}, "k", {"k": "x"}),
+    "all fields": ("$[*]", {"k": 1}, "k", {"k": "x"}),
+    "elements": ("items[*].k", {"items": [{"k": 1}]}, "items[0].k", {"items": [{"k": "x"}]}),
+}
+
+
+@pytest.mark.parametrize("row", COLLECTING)
+def test_what_collects_the_unknown_is_undecided(row: str) -> None:
+    path, event, unknown, other = COLLECTING[row]
+    criterion = Criterion("one", attr(path).within())
+    assert criterion.holds(event) is not criterion.holds(other)
+    whole = Predicate(Attribute((), walk=True), Exists())  # which is there, whatever is in it
+    beside = [Criterion("beside", attr("other[*]").exists()), Criterion("whole", whole)]
+    index = Index.build([criterion, *beside])
+    assert [one.id for one in index.undecided(event, {unknown})] == ["one"]
+
+
+def test_what_collects_is_a_list_of_scalars_too() -> None:
+    index = Index.build([Criterion("one", attr("$..k").subset(5).strong())])
+    assert index.match({"k": 5}) == []
+    assert index.certain("k = 5", present={"$..k"}).ids(0) == []
+
+
 SHOPPER = (  # the BE-Tree paper's, of section 1
     "genre = 'classics' AND era IN ('1920s', '1940s') AND price BETWEEN 20 AND 40 "
     "AND ranking < 5 AND format NOT IN ('paperback')"

@@ -57,6 +57,7 @@ from remuda.model.operations import (
     Substring,
     ToDateTime,
 )
+from remuda.model.terms import Case, Literal
 from remuda.model.values import MAX_LEVELS as MAX_VALUE_LEVELS
 from strategies import NOW, attributes, events, expressions, expressions_over, scalars
 
@@ -352,7 +353,7 @@ REFUSED: dict[str, tuple[Any, str | None, str, str]] = {
         {"form": "UNF", "id": "x", "type": "XOR", "predicates": []},
         "x",
         "type",
-        "one of AND, OR, got 'XOR'",
+        "one of AND, OR, NOT, got 'XOR'",
     ),
     "UNF without parts": ({"form": "UNF", "id": "x", "type": "OR"}, "x", "", "needs predicates"),
     "tags of a part": (
@@ -892,6 +893,16 @@ def test_reads_back_with_the_same_truth_and_score(expression: Expression, event:
     assert again.score(event, weights=weights, now=NOW) == expression.score(
         event, weights=weights, now=NOW
     )
+
+
+@pytest.mark.parametrize("x", [1, 2, [1, 2], [None, 1], [[1], 2], [], None])
+def test_a_case_that_denies_a_strong_negation_reads_back(x: Any) -> None:
+    """Not as asking whether the list is missing, which would be asked of all of it."""
+    denied = Not(Predicate(attr("x").term, In((1,)), Polarity.STRONGLY_EXCLUDED))
+    for asked in (denied, denied & attr("y").missing(), Not(And(denied, attr("y").exists()))):
+        one = Criterion("one", Predicate(Case(((asked, Literal(1)),), Literal(2)), In((2,))))
+        again = Criterion.from_json(json.dumps(one.to_json()))
+        assert again.holds({"x": x}) is one.holds({"x": x})
 
 
 @given(expression=expressions)

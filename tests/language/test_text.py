@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,8 +22,9 @@ from remuda.language.tokens import MAX_DEPTH
 from remuda.model.attributes import Attribute
 from remuda.model.conditions import Exists, In, Missing, QuotedRange
 from remuda.model.expressions import And, Expression, Not, Or, Polarity, Predicate, fold
-from remuda.model.quoted import Moment
-from remuda.model.terms import Applied, Call, Case, facts_of
+from remuda.model.operations import Substring
+from remuda.model.quoted import Moment, Quoted
+from remuda.model.terms import Applied, Call, Case, Literal, facts_of
 from strategies import NOW, count, events, expressions, expressions_of_terms, predicates
 
 x, y = attr("x"), attr("y")
@@ -564,6 +566,68 @@ def test_what_is_written_reads_back_with_the_same_meaning(expression, several):
     read = parse(to_text(expression))
     for event in several:
         assert read.holds(event, now=NOW) is expression.holds(event, now=NOW)
+
+
+_maybe_empty = replace(Attribute.parse("x"), empty=True)
+READ_BACK: dict[str, tuple[Expression, Any]] = {
+    "text of a constant is no number": (
+        Predicate(Applied(Substring(0, 1), Literal("12")), In((1,)), Polarity.EXCLUDED),
+        {},
+    ),
+    "nor is it where terms are compared": (
+        Predicate(Call("ordering", (x.term, Call("upper", (Literal("1"),)))), In((0,))),
+        {"x": 1},
+    ),
+    "a constant that lacks a value takes no list with it": (
+        Predicate(
+            Call("trim", (fn.left(x, y).term, Call("greatest", (Literal("a"), Literal(1))))),
+            Exists(),
+        ),
+        {"x": ["a"]},
+    ),
+    "a list that is made is compared with a value": (
+        Predicate(Call("array", (x.term, Literal(2))), In((1,))),
+        {"x": 1},
+    ),
+    "it is also a moment": (
+        Predicate(Call("as_moment", (Call("array", (x.term,)),)), In((Moment(date(2024, 1, 1)),))),
+        {"x": date(2024, 1, 1)},
+    ),
+    "a double of whole numbers is one": (Predicate(fn.bit_count(2.0).term, Exists()), {}),
+    "a decimal of whole numbers is one": (Predicate(fn.bit_count(Decimal(2)).term, Exists()), {}),
+    "a vast double is one": (Predicate(fn.isnan(1e300).term, In((False,))), {}),
+    "an order among what is no order": (
+        Predicate(Call("ordering", (x.term, y.term)), In((0, {"k": 1}))),
+        {"x": 1, "y": 1},
+    ),
+    "nothing is in nothing, and not outside of it": (
+        Predicate(Literal(None), In(()), Polarity.STRONGLY_EXCLUDED),
+        {},
+    ),
+    "a function that is a condition, too": (fn.contains(x, "a").exists(), {"x": 1}),
+    "one of lists": (fn.array_contains(x, 1).missing(), {"x": [None]}),
+    "bounds of two kinds": (
+        Predicate(x.term, QuotedRange(1, Quoted("a")), Polarity.STRONGLY_EXCLUDED),
+        {"x": 1},
+    ),
+    "an empty list in a CASE is a list": (
+        Predicate(Case(((Predicate(_maybe_empty, In((1,))), Literal(1)),), Literal(2)), In((2,))),
+        {"x": []},
+    ),
+    "what is not in it": (
+        Predicate(
+            Case(((Predicate(_maybe_empty, In((1,)), Polarity.EXCLUDED), Literal(1)),)), In((1,))
+        ),
+        {"x": [None, 2]},
+    ),
+}
+
+
+@pytest.mark.parametrize(("expression", "event"), READ_BACK.values(), ids=READ_BACK)
+def test_reads_back_with_the_same_meaning(expression, event):
+    read = parse(to_text(expression))
+    for one in (event, {}, {"x": 1}, {"x": [1]}, {"x": []}, {"x": None}):
+        assert read.holds(one, now=NOW) is expression.holds(one, now=NOW), one
 
 
 REFUSED_CONSTANTS = ("whole numbers", "digits", "no unit", "pattern", "format")

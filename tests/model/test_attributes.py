@@ -114,6 +114,10 @@ EVENTS = {
         [("a", [1, 2]), ("a[1]", 2), ("a.0", 1), ("a[*]", [1, 2]), ("b", None), ("c", 3)],
     ),
     "tuples inside": ({"a": (1, 2), "b": ()}, [("a", [1, 2]), ("a[0]", 1), ("b", None)]),
+    "decimals that are not numbers": (
+        {"a": [{"n": Decimal("NaN")}, {"n": Decimal("sNaN")}, {"n": 3}]},
+        [("$.a[?@.n > 1].n", [3]), ("$.a[?@.n != 3 && @.n <= 3]", None)],
+    ),
 }
 
 

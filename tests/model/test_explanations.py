@@ -5,6 +5,7 @@ import math
 from datetime import UTC, date, datetime
 from decimal import Decimal
 
+import numpy as np
 import pytest
 from hypothesis import given
 
@@ -147,6 +148,7 @@ def a_deep_list() -> list[object]:
 STRANGE = {
     "thousands of digits": 10**5000,
     "NaN": math.nan,
+    "numbers of NumPy": [np.float64(2.5), np.float64(math.inf)],
     "bytes": b"x",
     "a set": {1},
     "no words of its own": Unprintable(),

@@ -17,6 +17,11 @@ ROWS: dict[str, tuple[Attr, dict[str, Any], Any]] = {
     "of two lists": (a + b, {"a": [1, 2], "b": [3]}, None),
     "of something missing": (a + b, {"a": 1}, None),
     "of a list and something missing": (a + b, {"a": [1, 2]}, None),
+    "of both and a constant that sees what is missing": (
+        rm.fn.add(a + b, rm.fn.coalesce(1, 2)),
+        {"a": [1, 2]},
+        None,
+    ),
     "of what it is not made for": (a.lower(), {"a": [1, "X"]}, [None, "x"]),
     "the same attribute is the same element": (a * a, {"a": [2, 3]}, [4, 9]),
     "that looks at whole lists": (rm.fn.size(a), {"a": [2, 3]}, 2),

@@ -601,7 +601,7 @@ ARITHMETIC = [
     *unary("factorial", "i"),
     *(
         case("width_bucket", f"width_bucket(d, {low}, d2, {n})", "$d", low, "$d2", n)
-        for low in (-1.5, 0.0, 3.0)
+        for low in (-1.5, 0.0, 3.0, -1.5e308, 1.5e308)
         for n in (-1, 0, 1, 7, MOST)
     ),
 ]

@@ -29,7 +29,16 @@ def bench(
     scale: Annotated[
         str, typer.Option(help="Of `papers`: small (minutes), paper (as printed) or tiny.")
     ] = "small",
-    jobs: Annotated[int, typer.Option(help="Of `papers`: how many processes measure.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="Of `papers`: how many processes measure.")] = 1,
+    rounds: Annotated[
+        int, typer.Option(min=1, help="Of `papers`: how often each figure is measured.")
+    ] = 5,
+    within: Annotated[
+        float | None, typer.Option(help="Of `papers`: seconds after which nothing is begun.")
+    ] = None,
+    into: Annotated[
+        str | None, typer.Option(help="Of `papers`: a folder for the results, not the tree's.")
+    ] = None,
     anew: Annotated[
         bool, typer.Option("--anew", help="Of `papers`: measure all of it again, and report it.")
     ] = False,
@@ -40,4 +49,5 @@ def bench(
     sys.path.insert(0, str(_TREE))
     runner = import_module("benchmarks.runner")
     ways = {"only": only or (), "plots": plots, "against": against}
-    raise typer.Exit(runner.main(names or (), **ways, scale=scale, jobs=jobs, anew=anew))
+    papers = {"scale": scale, "jobs": jobs, "rounds": rounds, "within": within, "into": into}
+    raise typer.Exit(runner.main(names or (), **ways, **papers, anew=anew))

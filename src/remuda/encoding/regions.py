@@ -243,9 +243,7 @@ class Region:
 
     def knows(self, attribute: Attribute) -> bool:
         """Whether the attribute is what it is in the event."""
-        return self.unknown is not None and not any(
-            is_within(attribute, one) for one in self.unknown
-        )
+        return self.unknown is not None and not any(_sees(attribute, one) for one in self.unknown)
 
     def some(self, attributes: Iterable[Attribute]) -> Any:
         """An event in it, as far as the attributes see it."""
@@ -286,6 +284,8 @@ class Region:
             lacks = (Lack.NULL, Lack.ABSENT) if values.may_be_missing else ()
             events = [Known(dict.fromkeys(attributes, raw)) for raw in (*values.finite, *lacks)]
             return any(all(one.truth(event, self.now) for one in predicates) for event in events)
+        if not is_plain_path(path):
+            return None  # it collects a list of what is there
         if not all(_is_plain(one) and one.term == path for one in predicates):
             return None
         own = _TRUE if values is None else values.condition
@@ -298,6 +298,15 @@ class Region:
 def is_within(attribute: Attribute, outer: Attribute) -> bool:
     """Whether the attribute is the outer one, or a path that goes on from it."""
     return attribute.steps[: len(outer.steps)] == outer.steps
+
+
+def _sees(attribute: Attribute, hidden: Attribute) -> bool:
+    """Whether the attribute may be another where the hidden one is."""
+    if is_plain_path(attribute):
+        return is_within(attribute, hidden)
+    first, other = attribute.steps[:1], hidden.steps[:1]
+    names = [one for one in (*first, *other) if isinstance(one, str)]
+    return len(set(names)) < 2  # what collects may lead anywhere beneath its first name
 
 
 def is_plain_path(attribute: Attribute) -> bool:

@@ -359,7 +359,7 @@ def _joined(spans: Iterable[Span]) -> list[Span]:
 
 def _first_integer(cut: Cut) -> int:
     value, side = cut
-    if isinstance(value, float):  # an infinity
+    if isinstance(value, float) or (isinstance(value, Decimal) and value.is_infinite()):
         return _INT64.max + 1 if value > 0 else _INT64.min
     if (
         isinstance(value, Decimal) and abs(value.adjusted()) > 400

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from os import PathLike
@@ -603,6 +604,7 @@ class Index:
         before = self._state.parts
         if len(state.tail) >= _TAIL or (_any_large(new) and _is_heavy(state.tail)):
             state = replace(state, parts=self._parts(state), tail=Tail())
+            self._warm(state.parts[-1])
         self._state = state
         changed = state.parts is not before
         if changed and self._merging is None and worth_merging(state.parts):
@@ -619,11 +621,19 @@ class Index:
                         self._merging = None  # the next change may begin anew
                         return
                 made = merged(sources, self.matcher, trees) if any(map(len, sources)) else None
+                if made is not None:
+                    self._warm(made)
                 with self._writing:
                     self._replace(sources, made)
         except BaseException:
             self._merging = None
             raise
+
+    def _warm(self, part: Part) -> None:
+        """Let no question wait for a new part, where questions are asked at all."""
+        if any(one.segment.words.is_used for one in self._state.parts):
+            with suppress(Exception):  # who asks is told
+                part.segment.warm()
 
     def _replace(self, sources: Sequence[Part], made: Part | None) -> None:
         """Put the merged part in the place of its sources, less what was removed meanwhile."""

@@ -73,6 +73,11 @@ class Lazy:
         return {} if self._encoder is None else self._encoder.aside
 
     @property
+    def is_used(self) -> bool:
+        """Whether events were encoded by it."""
+        return self._encoder is not None
+
+    @property
     def vocabulary(self) -> Vocabulary:
         if self._vocabulary is None:
             self._vocabulary = self.read()
@@ -250,7 +255,8 @@ class Segment:
 
     def warm(self) -> None:
         """Do what the first question would have to wait for."""
-        _ = self.encoder
+        _ = self.encoder.texts
+        self._owning.of(self.plan)
         if warming(self.matcher):
             self.matcher.warm()
 

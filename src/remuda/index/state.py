@@ -293,10 +293,13 @@ class Tail:
 
     def satisfied(self, event: Any, question: Question) -> list[tuple[int, str]]:
         """The orders and ids of those that the event satisfies."""
+        now, asked = question.now, self.late
+        if question.tags is not None:
+            asked = tuple(late for late in asked if question.admits(late.criterion))
         return [
             (late.order, late.criterion.id)
-            for _, late in self.asked(question)
-            if late.criterion.holds(event, now=question.now)
+            for late in asked
+            if not late.failures and late.criterion.holds(event, now=now)
         ]
 
     def hits(self, portion: Portion, question: Question) -> Hits:

@@ -258,7 +258,7 @@ def _choices(place: str) -> tuple[str, ...]:
         "extract": tuple(Extract),
         "check": ("ABOVE", "BELOW"),
         "operator": tuple(Comparison),
-        "type": ("AND", "OR"),
+        "type": ("AND", "OR", "NOT"),
         "conjunctions.type": ("AND",),
         "disjunctions.type": ("OR",),
         "predicates.type": tuple(Polarity),

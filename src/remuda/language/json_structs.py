@@ -18,7 +18,7 @@ from remuda.language.json_values import Typed, value_of
 from remuda.model import conditions, operations
 from remuda.model.attributes import Attribute
 from remuda.model.calendars import Extract
-from remuda.model.expressions import MAX_LEVELS, And, Expression, Or, Polarity
+from remuda.model.expressions import MAX_LEVELS, And, Expression, Not, Or, Polarity
 from remuda.model.expressions import Predicate as ModelPredicate
 from remuda.model.terms import Applied, Call, Case, Literal, Term, applied
 from remuda.model.values import checked
@@ -487,9 +487,12 @@ class Cnf(_Form, tag="CNF", kw_only=True):
 
 
 class Unf(_Form, tag="UNF", kw_only=True):
-    """Any nesting; its written order, in which scores are summed, is predicates, then criterias."""
+    """Any nesting; its written order, in which scores are summed, is predicates, then criterias.
 
-    type: Word["AND", "OR"]
+    NOT is ours: not all of its parts hold.
+    """
+
+    type: Word["AND", "OR", "NOT"]
     predicates: list[Predicate] | None = None
     criterias: list[Dnf | Cnf | Unf] | None = None
 
@@ -513,6 +516,8 @@ class Unf(_Form, tag="UNF", kw_only=True):
                 else:
                     opened.pop()
                     whole = _joined(Or if form.type == "OR" else And, parts)
+                    if form.type == "NOT":
+                        whole = Not(whole)
                     if not opened:
                         return whole
                     opened[-1].parts.append(whole)

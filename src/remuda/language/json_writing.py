@@ -34,7 +34,7 @@ from remuda.model.conditions import (
     Under,
     Version,
 )
-from remuda.model.expressions import And, Expression, Or, Predicate, fold
+from remuda.model.expressions import And, Expression, Not, Or, Predicate, fold
 from remuda.model.operations import (
     BinaryConversion,
     Calculate,
@@ -53,8 +53,12 @@ Json = dict[str, Any]
 
 def criterion(id: str, expression: Expression) -> Json:
     """The whole criterion; the parts of a nested one have ids `<id>_<number>`."""
+    return _nested(id, nnf(expression))
+
+
+def _nested(id: str, expression: Expression) -> Json:
     root: Json = {}
-    pending: list[tuple[Json, str, Expression]] = [(root, id, nnf(expression))]
+    pending: list[tuple[Json, str, Expression]] = [(root, id, expression)]
     n_parts = 0
     while pending:  # no recursion: expressions may be nested thousands deep
         target, name, node = pending.pop()
@@ -68,7 +72,7 @@ def criterion(id: str, expression: Expression) -> Json:
         names = [f"{id}_{n_parts + i}" for i in range(len(nested))]
         n_parts += len(nested)
         pending.extend(zip(parts, names, nested, strict=True))
-        target |= {"form": "UNF", "id": name, "type": "AND" if isinstance(node, And) else "OR"}
+        target |= {"form": "UNF", "id": name, "type": type(node).__name__.upper()}
         target |= {"predicates": [predicate(leaf) for leaf in leaves], "criterias": parts}
     return root
 
@@ -77,6 +81,8 @@ def _flat(node: Expression) -> tuple[str, Json] | None:
     """The form and the clauses of what is a DNF or a CNF as it stands."""
     if isinstance(node, Predicate):
         return _dnf([(node,)])
+    if any(isinstance(one, Not) for one in (node, *node.parts)):
+        return None
     leaves = _predicates(node.parts)
     if leaves is not None:
         return _cnf([leaves]) if isinstance(node, Or) else _dnf([leaves] if leaves else [])
@@ -158,7 +164,9 @@ def term(term_: Term) -> str | Json:
         case Applied(operation, inner):
             return {"operation": _operation(operation), "of": term(inner)}
         case Case(branches, otherwise):
-            cases = [{"when": _asked(one), "then": term(then)} for one, then in branches]
+            cases = [
+                {"when": _asked(one, in_case=True), "then": term(then)} for one, then in branches
+            ]
             return {"case": cases, "else": term(otherwise)}
 
 
@@ -179,8 +187,8 @@ def _literal(value: Any) -> Json:
     return {"literal": {"decimal": str(value)} if isinstance(value, Decimal) else typed(value)}
 
 
-def _asked(expression: Expression) -> Json:
-    written = criterion("", fold(nnf(expression), _unweighted))
+def _asked(expression: Expression, *, in_case: bool = False) -> Json:
+    written = _nested("", fold(nnf(expression, in_case=in_case), _unweighted))
     del written["id"]
     return written
 
@@ -189,6 +197,8 @@ def _unweighted(node: Expression, parts: Sequence[Expression]) -> Expression:
     """What stands for a negation weighs nothing; of elements nothing is weighed."""
     if isinstance(node, Predicate):
         return replace(node, own_weight=1.0)
+    if isinstance(node, Not):
+        return Not(*parts)
     return And(*parts) if isinstance(node, And) else Or(*parts)
 
 

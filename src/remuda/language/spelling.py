@@ -61,6 +61,16 @@ def operand(value: Any) -> str:
     return f"plain({literal(plain)})" if several else literal(value)
 
 
+def argument(value: Any) -> str:
+    """A value that functions are given, to which 1, 1.0 and a decimal of 1 are three."""
+    if isinstance(value, float):
+        return double(value)
+    if not isinstance(value, Decimal) or not value.is_finite():
+        return literal(value)
+    spelt = str(value)
+    return spelt if "." in spelt and "E" not in spelt else f"{spelt}BD"
+
+
 def literal(value: Any) -> str:
     """A value in our text form, where it stands for itself."""
     if isinstance(value, Mapping):

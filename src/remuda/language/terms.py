@@ -35,7 +35,7 @@ from remuda.model.operations import (
     ToDateTime,
 )
 from remuda.model.quoted import Moment
-from remuda.model.terms import Applied, Call, Case, Literal, Term, facts_of, value_in
+from remuda.model.terms import Applied, Call, Case, Literal, Term, is_constant, value_in
 from remuda.model.values import tidy
 
 
@@ -339,8 +339,7 @@ def _is_step(node: exp.Expr) -> bool:
 
 def _folded(term: Term) -> Term:
     """The value of a term that no event can change."""
-    facts = facts_of(term)
-    if facts.attributes or facts.reads_clock or isinstance(term, Literal | Attribute):
+    if isinstance(term, Literal) or not is_constant(term):
         return term
     try:
         value: Any = value_in(term, {}, 0)

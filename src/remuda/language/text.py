@@ -377,6 +377,8 @@ def _in(node: exp.Expr, deny: bool) -> Expression:
         return And(*parts) if deny else Or(*parts)
     about, *sides = _sides(node.this, *node.expressions)
     known = [one for one in sides if _is_known(one)]
+    if isinstance(about.term, Literal) and about.term.value is None:
+        return Or()  # also where there is nothing that it could be
     if isinstance(about.term, Literal) or not all(isinstance(one.term, Literal) for one in sides):
         parts = [_compared(about, one, exp.EQ, deny) for one in sides]
         return And(*parts) if deny else Or(*parts)

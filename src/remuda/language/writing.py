@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from contextvars import ContextVar
+from dataclasses import replace
 
 from remuda.language.phrases import (
     TEXTUAL,
+    Binding,
+    Phrase,
     Wording,
     between,
     membership,
@@ -14,7 +18,7 @@ from remuda.language.phrases import (
     worded,
     write,
 )
-from remuda.language.spelling import literal, name, operand, string
+from remuda.language.spelling import argument, literal, name, operand, string
 from remuda.language.terms import (
     OPERATION_NAMES,
     TRIMS,
@@ -25,6 +29,7 @@ from remuda.language.terms import (
 )
 from remuda.model.attributes import Attribute, Element, Every, Step
 from remuda.model.conditions import (
+    OF_LACK,
     Absent,
     AnyElement,
     Comparison,
@@ -60,7 +65,7 @@ from remuda.model.operations import (
     Substring,
     ToDateTime,
 )
-from remuda.model.terms import Applied, Call, Case, Literal, Term
+from remuda.model.terms import Applied, Call, Case, Literal, Term, is_constant
 
 
 def to_text(expression: Expression) -> str:
@@ -69,7 +74,28 @@ def to_text(expression: Expression) -> str:
 
 
 def _wording(predicate: Predicate) -> Wording:
-    return _ordered(predicate) or _worded(_subject(predicate), predicate)
+    wording = _ordered(predicate)
+    if wording is None:
+        about = _subject(predicate)
+        wording = _worded(about, predicate)
+        if _IN_CASE.get() and _is_lightened(predicate):
+            wording = _heavy(about, wording)
+    return wording
+
+
+def _heavy(about: str, wording: Wording) -> Wording:
+    """The same of a list that may be empty, in a CASE, where such a list is looked at as a list.
+
+    It is denied to be denied, since a condition that an empty list cannot satisfy reads as one on
+    a list that is then missing.
+    """
+    asked = f"({wording.denied.text}) IS NOT TRUE AND {about} NOT IN ()"
+    return replace(wording, asked=Phrase(asked, Binding.AND))
+
+
+def _is_lightened(predicate: Predicate) -> bool:
+    term, condition = predicate.term, predicate.condition
+    return type(condition) not in OF_LACK and lightened(term, condition, predicate.polarity) != term
 
 
 def _worded(about: str, predicate: Predicate) -> Wording:
@@ -123,6 +149,8 @@ def _version(about: str, condition: Version | SemVer) -> Wording:
 
 
 def _range(about: str, condition: Range | QuotedRange) -> Wording:
+    if isinstance(condition, QuotedRange) and not condition.ranges and not has_moment(condition):
+        return membership(about, [])  # bounds of two kinds, which are refused where they are read
     lower, upper = operand(condition.lower), operand(condition.upper)
     if condition.lower is None and condition.upper is None:
         return plainly(f"is_number({about})")
@@ -140,6 +168,7 @@ def _range(about: str, condition: Range | QuotedRange) -> Wording:
 # Terms
 
 _ELEMENT: ContextVar[str] = ContextVar("element", default="")  # whose attributes are written
+_IN_CASE: ContextVar[bool] = ContextVar("in_case", default=False)
 _OPERATORS = {
     "add": "+",
     "subtract": "-",
@@ -148,7 +177,11 @@ _OPERATORS = {
     "mod": "%",
     "div": "div",
 }
-_COMPARISONS = {
+# What is asked is then whether the condition is known, which a term tells otherwise
+_CONDITIONS = frozenset(
+    {"array_contains", "arrays_overlap", "contains", "endswith", "like", "startswith"}
+)
+_COMPARISONS: dict[frozenset[Hashable], tuple[str, str]] = {
     frozenset({BELOW}): ("<", ""),
     frozenset({BELOW, EQUAL}): ("<=", ""),
     frozenset({EQUAL}): ("=", "<>"),
@@ -167,23 +200,34 @@ def _subject(predicate: Predicate) -> str:
         return operand(term.value)
     else:
         spelt = _term(term)
+    if _is_read_otherwise(term):
+        return f"plain({spelt})"
     if not has_moment(condition):
         return spelt
     if isinstance(term, Call) and term.name == "as_moment":
         (inner,) = term.arguments
-        if as_moment(inner) == term and not isinstance(inner, Literal):
+        if as_moment(inner) == term and not _is_read_otherwise(inner):
             return _term(inner)
     return spelt if as_moment(term) == term else f"plain({spelt})"
+
+
+def _is_read_otherwise(term: Term) -> bool:
+    """Whether it is compared as something else, or not at all, unless it is said to be plain.
+
+    A constant is folded, and a text then stands for all its readings.
+    """
+    return is_constant(term) or (isinstance(term, Call) and term.name == "array")
 
 
 def _of_elements(about: str, condition: AnyElement | EveryElement) -> Wording:
     asks = "any_element" if isinstance(condition, AnyElement) else "every_element"
     element = f"{_ELEMENT.get()}e"  # the inner of two has another name
-    before = _ELEMENT.set(element)
+    before, beyond = _ELEMENT.set(element), _IN_CASE.set(False)
     try:
         asked = to_text(condition.expression)
     finally:
         _ELEMENT.reset(before)
+        _IN_CASE.reset(beyond)
     return plainly(f"{asks}({about}, {element} -> {asked})")
 
 
@@ -192,6 +236,8 @@ def _presence(about: str, term: Term, present: bool) -> Wording:
         own = _dotted(term) if term.walk == attribute_of_path(term.steps).walk else _path(term)
         asked, denied = f"exists({own})", f"missing({own})"
     else:
+        if isinstance(term, Call) and term.name in _CONDITIONS:
+            about = f"plain({about})"
         asked, denied = f"{about} IS NOT NULL", f"{about} IS NULL"
     return worded(asked, denied) if present else worded(denied, asked)
 
@@ -202,8 +248,8 @@ def _ordered(predicate: Predicate) -> Wording | None:
     if not isinstance(term, Call) or term.name != "ordering" or not isinstance(condition, In):
         return None
     left, right = term.arguments
-    signs = _COMPARISONS.get(frozenset(condition.values))
-    if signs is None or isinstance(left, Literal) or isinstance(right, Literal):
+    signs = _COMPARISONS.get(condition.keys)
+    if signs is None or any(map(_is_read_otherwise, term.arguments)):
         return None
     asked = f"{_term(left)} {signs[0]} {_term(right)}"
     return worded(asked, f"{_term(left)} {signs[1]} {_term(right)}") if signs[1] else plainly(asked)
@@ -214,7 +260,7 @@ def _term(term: Term) -> str:
         case Attribute():
             return _dotted(term) if attribute_of_path(term.steps) == term else _path(term)
         case Literal(value):
-            return literal(value)
+            return argument(value)
         case Applied(operation, Attribute() as inner):
             own = _dotted(inner) if inner == inner.path else _path(inner)
             return _operation(operation, own)
@@ -230,8 +276,17 @@ def _term(term: Term) -> str:
         case Call(called, arguments):
             return f"{called}({', '.join(map(_term, arguments))})"
         case Case(branches, otherwise):
-            parts = [f"WHEN {to_text(asked)} THEN {_term(then)}" for asked, then in branches]
+            parts = [f"WHEN {_asked(asked)} THEN {_term(then)}" for asked, then in branches]
             return f"CASE {' '.join(parts)} ELSE {_term(otherwise)} END"
+
+
+def _asked(expression: Expression) -> str:
+    """What a CASE asks."""
+    before = _IN_CASE.set(True)
+    try:
+        return to_text(expression)
+    finally:
+        _IN_CASE.reset(before)
 
 
 def _dotted(attribute: Attribute) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from itertools import chain, product
 
 from remuda.errors import ExpansionError
-from remuda.model.conditions import Missing
+from remuda.model.conditions import WHOLE, Missing
 from remuda.model.expressions import And, Expression, Not, Or, Polarity, Predicate, fold
 
 MAX_CLAUSES = 1024
@@ -16,11 +16,16 @@ Clause = tuple[Predicate, ...]
 Junction = type[And] | type[Or]
 
 
-def nnf(expression: Expression) -> Expression:
-    """The expression with every Not pushed into its predicates; truth and score stay."""
+def nnf(expression: Expression, *, in_case: bool = False) -> Expression:
+    """The expression with every Not pushed into its predicates; truth and score stay.
+
+    What a CASE asks keeps those before strong negations: in their place it would be asked whether
+    a list is missing, and a CASE that asks so looks at the list as a whole.
+    """
     if not fold(expression, _mentions_not):
         return expression
-    return fold(expression, _with_negation)[0]
+    negated = _denied if in_case else _negated
+    return fold(expression, lambda node, parts: _with_negation(node, parts, negated))[0]
 
 
 def flat(expression: Expression) -> Expression:
@@ -59,17 +64,25 @@ def _mentions_not(node: Expression, parts: Sequence[bool]) -> bool:
 
 
 def _with_negation(
-    node: Expression, parts: Sequence[tuple[Expression, Expression]]
+    node: Expression,
+    parts: Sequence[tuple[Expression, Expression]],
+    negated: Callable[[Predicate], Expression],
 ) -> tuple[Expression, Expression]:
     """The negation normal forms of the node and of its negation."""
     if isinstance(node, Predicate):
-        return node, _negated(node)
+        return node, negated(node)
     if isinstance(node, Not):
         return parts[0][1], parts[0][0]
-    own, negated = zip(*parts, strict=True) if parts else ((), ())
+    own, others = zip(*parts, strict=True) if parts else ((), ())
     if isinstance(node, And):
-        return And(*own), Or(*negated)
-    return Or(*own), And(*negated)
+        return And(*own), Or(*others)
+    return Or(*own), And(*others)
+
+
+def _denied(predicate: Predicate) -> Expression:
+    strong = predicate.polarity is Polarity.STRONGLY_EXCLUDED
+    kept = strong and type(predicate.condition) not in WHOLE
+    return Not(predicate) if kept else _negated(predicate)
 
 
 def _negated(predicate: Predicate) -> Expression:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -302,7 +303,9 @@ def _shown(value: Any) -> str:
 def _jsonable(value: Any) -> Any:
     if value is None or isinstance(value, str | bool):
         return value
-    if isinstance(value, int | float) and -_HUGE < value < _HUGE:
+    if isinstance(value, float) and math.isfinite(value):
+        return value
+    if isinstance(value, int) and -_HUGE < value < _HUGE:
         return value
     try:
         if isinstance(value, list):

@@ -182,6 +182,12 @@ class _Regex(FilterFunction):
 class _Environment(JSONPathEnvironment):
     parser_class = _Parser
 
+    def compare(self, left: object, operator: str, right: object) -> bool:
+        try:
+            return super().compare(left, operator, right)
+        except ArithmeticError:  # a decimal that is not a number equals and orders with nothing
+            return operator == "!="
+
 
 _JSONPATH = _Environment(strict=True)
 _JSONPATH.function_extensions |= {"match": _Regex(matches_whole), "search": _Regex(finds)}

@@ -113,7 +113,7 @@ class Call:
         joined = _joined(inner)
         facts = joined._replace(
             elements=frozenset() if function.whole else joined.elements,
-            strict=joined.strict and not function.on_missing,
+            strict=not joined.attributes or (joined.strict and not function.on_missing),
             reads_clock=joined.reads_clock or function.clock,
         )
         _keep(self, facts, joined)
@@ -149,7 +149,7 @@ class Case:
         terms = [*(term for _, term in self.branches), self.otherwise]
         asked = [_facts_of_expression(expression) for expression, _ in self.branches]
         joined = _joined([*asked, *map(facts_of, terms)])
-        _keep(self, joined._replace(strict=False), joined)
+        _keep(self, joined._replace(strict=not joined.attributes), joined)
 
     def value_in(self, event: Any, now: int) -> Any:
         return _by_element(self, event, now)
@@ -226,6 +226,12 @@ def value_in(term: Term, event: Any, now: int) -> Any:
 
 def computed(term: Term, event: Any, now: int) -> Any:
     return term.resolve(event) if isinstance(term, Attribute) else term.computed(event, now)
+
+
+def is_constant(term: Term) -> bool:
+    """Whether no event and no moment changes its value."""
+    facts = facts_of(term)
+    return not facts.attributes and not facts.reads_clock
 
 
 def attribute_of(term: Term) -> Attribute | None:

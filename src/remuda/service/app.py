@@ -20,6 +20,7 @@ from remuda.service.calls import VERSION, Call, Endpoint, Service
 from remuda.service.metrics import Counts
 from remuda.service.problems import Refused, problem, refusal, response
 from remuda.service.relaying import SEQUENCE
+from remuda.service.shortcuts import Shortcuts
 from remuda.service.visits import Visit
 
 ENDPOINTS = (
@@ -103,8 +104,9 @@ def _rest(steps: Coroutine[Any, None, None], waiting: Any) -> Generator[Any, Non
 class Door:
     """An endpoint as an application: only those who may enter, and answered in time."""
 
-    def __init__(self, service: Service, endpoint: Endpoint) -> None:
+    def __init__(self, service: Service, endpoint: Endpoint, shortcuts: Shortcuts) -> None:
         self._service, self._endpoint, self._name = service, endpoint, endpoint.name
+        self._shortcuts = shortcuts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         visit: Visit = scope[visits.KEY]
@@ -121,6 +123,8 @@ class Door:
     async def _respond(self, call: Call, send: Send) -> None:
         answer = await self._answer(call)
         await answer(call.scope, call.receive, send)
+        if self._endpoint.at_once is not None:
+            self._shortcuts.learn(call)
 
     async def _fail(self, error: Exception, scope: Scope, receive: Receive, send: Send) -> None:
         """Say what failed, while there is no answer yet."""
@@ -150,8 +154,10 @@ class Door:
 class _Choice:
     """The endpoints of one path, by method."""
 
-    def __init__(self, service: Service, endpoints: Sequence[Endpoint]) -> None:
-        self.doors = {one.method: Door(service, one) for one in endpoints}
+    def __init__(
+        self, service: Service, endpoints: Sequence[Endpoint], shortcuts: Shortcuts
+    ) -> None:
+        self.doors = {one.method: Door(service, one, shortcuts) for one in endpoints}
         if "GET" in self.doors:
             self.doors["HEAD"] = self.doors["GET"]
 
@@ -187,7 +193,7 @@ class _Entrance:
             else:
                 await self._app(scope, receive, visit.send)
         finally:
-            if not _passed_on(scope):
+            if not visits.from_fellow(scope.get("server")):
                 self._note(visit)
 
     def _note(self, visit: Visit) -> None:
@@ -201,12 +207,6 @@ class _Entrance:
         if _visits.isEnabledFor(logging.INFO):
             words = f"{visit.scope['method']} {visit.scope['path'][:200]} {visit.status}"
             _visits.info(words, extra={"fields": visit.fields(seconds)})
-
-
-def _passed_on(scope: Scope) -> bool:
-    """Whether another worker has counted it: those come by a socket that has a path."""
-    server = scope.get("server")
-    return server is not None and str(server[0])[:1] == "/"
 
 
 async def _no_route(request: Request, error: Exception) -> Response:
@@ -223,15 +223,16 @@ async def _fault(request: Request, error: Exception) -> Response:
     return response(problem(error, visit.request_id))
 
 
-def application(service: Service) -> ASGIApp:
-    """The service as an ASGI application."""
+def application(service: Service, shortcuts: Shortcuts | None = None) -> ASGIApp:
+    """The service as an ASGI application, which teaches shortcuts to its server."""
+    shortcuts = shortcuts or Shortcuts()
     endpoints = [*ENDPOINTS, *pages.endpoints(ENDPOINTS)]
     names = [one.name for one in endpoints]
     service.counts = Counts(names, service.counts_in, hits=service.count_hits)
     by_path: dict[str, list[Any]] = {}
     for one in endpoints:
         by_path.setdefault(one.path, []).append(one)
-    choices = {path: _Choice(service, some) for path, some in by_path.items()}
+    choices = {path: _Choice(service, some, shortcuts) for path, some in by_path.items()}
     routes = [Route(path, choice) for path, choice in choices.items()]
     handlers = {HTTPException: _no_route, Exception: _fault}
     app = Starlette(routes=routes, exception_handlers=handlers)

@@ -79,6 +79,8 @@ class Endpoint:
     failed: Callable[[Exception, str], Response] = _problem  # the answer to an error
     refusal: tuple[str, Any] = ("application/problem+json", Problem)  # its types
     by_writer: bool = False  # the process that writes answers; others pass it on
+    # the same for a body that was read, where nothing is to be waited for; else None
+    at_once: Callable[[Call, Any], Any] | None = None
 
     @property
     def name(self) -> str:
@@ -248,7 +250,7 @@ def is_loopback(name: str) -> bool:
 
 def json(value: Any, status: int = 200) -> Response:
     """An answer in JSON."""
-    return _Json(_ENCODER.encode(value), status)
+    return _Json(encoded(value), status)
 
 
 class _Json(Response):
@@ -270,4 +272,4 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else str(value)  # NumPy's, or a path
 
 
-_ENCODER = msgspec.json.Encoder(enc_hook=_plain, decimal_format="number")
+encoded = msgspec.json.Encoder(enc_hook=_plain, decimal_format="number").encode

@@ -22,13 +22,22 @@ _INDEX = "/v1/indexes/{index}"
 
 async def match(call: Call) -> Response:
     asked = await call.read(bodies.MatchRequest)
-    how: dict[str, Any] = {"tags": asked.tags, "now": moment(asked.now)}
-    if not asked.payloads:
-        return json(_cut(call, call.engine.search(call.index, asked.event, **how), asked.limit))
-    index = call.engine.index(call.index)  # of one moment: what was found is there
-    found = _cut(call, index.match(asked.event, **how), asked.limit)
-    found.payloads = await call.work(lambda: [index[name].payload for name in found.ids])
+    found = _matched(call, asked)
+    if found is None:
+        index = call.engine.index(call.index)  # of one moment: what was found is there
+        ids = index.match(asked.event, tags=asked.tags, now=moment(asked.now))
+        found = _cut(call, ids, asked.limit)
+        found.payloads = await call.work(lambda: [index[name].payload for name in found.ids])
     return json(found)
+
+
+def _matched(call: Call, asked: bodies.MatchRequest) -> bodies.Ids | None:
+    """What an event matches; None where payloads are wanted, which are to be read."""
+    if asked.payloads:
+        return None
+    now = None if asked.now is None else moment(asked.now)
+    ids = call.engine.search(call.index, asked.event, tags=asked.tags, now=now)
+    return _cut(call, ids, asked.limit)
 
 
 def _cut(call: Call, ids: list[str], limit: int | None) -> bodies.Ids:
@@ -46,12 +55,15 @@ async def scan(call: Call) -> Response:
 
 
 async def top(call: Call) -> Response:
-    asked = await call.read(bodies.TopRequest)
+    return json(_best(call, await call.read(bodies.TopRequest)))
+
+
+def _best(call: Call, asked: bodies.TopRequest) -> bodies.Best:
     how: dict[str, Any] = {"tags": asked.tags, "now": moment(asked.now), "weights": asked.weights}
     how |= {"by": asked.by, "per": asked.per}
     best = call.engine.top(call.index, asked.event, _few(call, asked.n), **how)
     call.found([one.id for one in best])
-    return json(bodies.Best([bodies.Scored(*one) for one in best]))
+    return bodies.Best([bodies.Scored(*one) for one in best])
 
 
 async def nearest(call: Call) -> Response:
@@ -216,9 +228,13 @@ async def export(call: Call) -> Response:
     return Response(text, media_type=JSON)
 
 
-def _ask(name: str, handle: Any, takes: type, gives: type, summary: str) -> Endpoint:
-    path = f"{_INDEX}/{name}"
-    return Endpoint("POST", path, Role.READ, handle, summary, {JSON: takes}, gives={JSON: gives})
+def _ask(
+    name: str, handle: Any, takes: type, gives: type, summary: str, at_once: Any = None
+) -> Endpoint:
+    return Endpoint(
+        "POST", f"{_INDEX}/{name}", Role.READ, handle, summary, {JSON: takes},
+        gives={JSON: gives}, at_once=at_once,
+    )  # fmt: skip
 
 
 def _look(path: str, handle: Any, gives: Any, summary: str, options: Any = None) -> Endpoint:
@@ -228,8 +244,8 @@ def _look(path: str, handle: Any, gives: Any, summary: str, options: Any = None)
 _MANY = {JSON: list[Any], NDJSON: bytes, ARROW: bytes}
 
 ENDPOINTS = (
-    _ask("match", match, bodies.MatchRequest, bodies.Ids, "Which criteria hold for an event"),
-    _ask("top", top, bodies.TopRequest, bodies.Best, "The best criteria that hold, by score"),
+    _ask("match", match, bodies.MatchRequest, bodies.Ids, "What holds for an event", _matched),
+    _ask("top", top, bodies.TopRequest, bodies.Best, "The best that hold, by score", _best),
     _ask("explain", explain, bodies.ExplainRequest, bodies.ExplainAnswer, "Why one holds or not"),
     _ask("nearest", nearest, bodies.NearestRequest, bodies.NearestAnswer, "The nearest misses"),
     _ask("possible", possible, bodies.RegionRequest, bodies.RegionAnswer, "What holds in a region"),

@@ -6,6 +6,7 @@ import itertools
 import re
 import secrets
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from starlette.types import Message, Scope, Send
@@ -15,7 +16,8 @@ from remuda.service.metrics import ELSEWHERE
 KEY = "remuda.visit"  # where a scope has its visit
 
 _GOOD_ID = re.compile(rb"[\w.:-]{1,64}")
-_PROCESS, _NUMBERS = secrets.token_hex(4), itertools.count(1)  # to draw each costs a system call
+# to draw each costs a system call
+_PROCESS, _NUMBERS = secrets.token_hex(4).encode(), itertools.count(1)
 
 
 class Visit:
@@ -75,8 +77,18 @@ class Visit:
         }
 
 
+def from_fellow(server: Sequence[Any] | None) -> bool:
+    """Whether another worker passes it on, and counts it: by a socket that has a path."""
+    return server is not None and str(server[0])[:1] == "/"
+
+
 def _request_id(sent: bytes | None) -> str:
     """The id that the request brings, if it is a plain one."""
     if sent is not None and _GOOD_ID.fullmatch(sent):
         return sent.decode("ascii")
-    return f"{_PROCESS}{next(_NUMBERS):08x}"
+    return new_request_id().decode()
+
+
+def new_request_id() -> bytes:
+    """An id that no other request has."""
+    return b"%b%08x" % (_PROCESS, next(_NUMBERS))

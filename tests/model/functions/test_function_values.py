@@ -53,6 +53,8 @@ ROWS: list[tuple[str, str, tuple[Any, ...], Any]] = [
     ("an integer of 10,000 digits", "get_json_object", ("1" * 10_000, "$"), None),
     ("half of a character", "get_json_object", ('{"a": "\\ud800"}', "$.a"), None),
     ("a path by its column", "get_json_object", ('{"a": 1}', "$.*"), None),
+    ("a bucket beyond all integers", "width_bucket", (0.0, -1e308, 1.0, MOST - 1), LEAST),
+    ("a bucket that is no number", "width_bucket", (1e308, -1.7e308, 1.7e308, 2), 1),
     ("integers are added", "add", (2, 3), 5),
     ("an integer over 64 bits is missing", "add", (MOST, 1), None),
     ("an integer under 64 bits is missing", "subtract", (LEAST, 1), None),

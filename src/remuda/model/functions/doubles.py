@@ -153,7 +153,12 @@ def _width_bucket(value: Any, low: Any, high: Any, n_buckets: Any) -> int | None
         return None
     if start > end:
         x, start, end = -x, -start, -end
-    return 0 if x < start else n + 1 if x >= end else int(n * (x - start) / (end - start)) + 1
+    if x < start or x >= end:
+        return 0 if x < start else n + 1
+    bucket = n * (x - start) / (end - start)
+    if math.isnan(bucket):
+        return 1  # as Java makes an integer of it
+    return int(bucket) + 1 if bucket < LONG else -LONG  # which is what Java's next one is
 
 
 def _finite(*values: float) -> bool:
