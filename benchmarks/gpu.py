@@ -24,6 +24,7 @@ from benchmarks import prototype
 from benchmarks.measure import WrongAnswer
 from benchmarks.report import RESULTS
 from remuda.arrays import Ragged, frozen, starts_of
+from remuda.encoding.device_columns import DeviceRows, rows_of_columns
 from remuda.encoding.encoder import Encoder
 from remuda.encoding.events import AT_ONCE, Portion, Source
 from remuda.encoding.generated import dnf_table
@@ -165,21 +166,31 @@ def _measured(name: str, drawn: Drawn) -> dict[str, Any]:
         "bytes_per_clause": gpu.nbytes / drawn.table.n_clauses,
         "gpu": {
             "kernel, counted": len(events) / _kernel_seconds(gpu, events),
-            "kernel, bytes of signatures a second": 0.0,
             "encoded to counts": _rate(lambda: gpu.count(events), len(events)),
             "encoded to ids": _rate(lambda: gpu.match(events), len(events)),
         },
     }
+    found["gpu"]["kernel, bytes of signatures an event"] = _signature_bytes(gpu, drawn.table, first)
     found["gpu"]["kernel, bytes of signatures a second"] = (
-        _signature_bytes(gpu, drawn.table, first) * found["gpu"]["kernel, counted"]
+        found["gpu"]["kernel, bytes of signatures an event"] * found["gpu"]["kernel, counted"]
     )
     columns, encoder = _columns(drawn, repeats), _encoder(drawn)
     threads = n_threads(None)
     _check_encoding(columns.slice(0, len(first)), encoder, gpu, first)
-    for what, ask in (("spaces", len), ("counts", gpu.count), ("ids", gpu.match)):
-        found["gpu"][f"Arrow to {what}"] = _rate(
-            lambda ask=ask: _through(columns, encoder, ask, threads, gpu), len(events), 3
-        )
+    there = {name: _There(columns, name) for name in columns.column_names}
+    _check_encoding(rows_of_columns(there).slice(0, len(first)), encoder, gpu, first)
+    found["gpu"]["Arrow, the host's steps"] = _rate(
+        lambda: _described(columns, encoder, threads, gpu), len(events), 3
+    )
+    found["gpu"]["Arrow, bytes an event"] = columns.nbytes / len(events)
+    for which, rows in (("Arrow", columns), ("device columns", there)):
+        for what, ask in (("spaces", len), ("counts", gpu.count), ("ids", gpu.match)):
+            found["gpu"][f"{which} to {what}"] = _rate(
+                lambda rows=rows, ask=ask: _through(rows, encoder, ask, threads, gpu),
+                len(events),
+                3,
+            )
+    found["gpu"]["ids, written for the first time a second"] = _first_written()
     if name == "ads10m":  # to arrange it for `auto`, too, would take minutes
         return found
     auto = Auto.build(drawn.table)
@@ -316,8 +327,54 @@ def _columns(drawn: Drawn, repeats: int) -> pa.Table:
     return pa.table(columns)
 
 
+class _There:
+    """A column on the device as `__cuda_array_interface__` tells of it, with a bit a row."""
+
+    def __init__(self, columns: pa.Table, name: str) -> None:
+        column = columns.column(name).combine_chunks()
+        cuda: Any = kernels().numba.cuda
+        self._values = cuda.to_device(column.fill_null(0).to_numpy())
+        bits = np.packbits(column.is_valid().to_numpy(zero_copy_only=False), bitorder="little")
+        self._bits = cuda.to_device(bits)
+        self.__cuda_array_interface__ = {
+            **self._values.__cuda_array_interface__,
+            "mask": _Described({**self._bits.__cuda_array_interface__, "typestr": "<t1"}),
+        }
+
+
+class _Described:
+    def __init__(self, interface: dict[str, Any]) -> None:
+        self.__cuda_array_interface__ = interface
+
+
+def _first_written(n: int = 1 << 28) -> float:
+    """Bytes a second that one core writes to memory that it was just given."""
+    ones = np.ones(n, np.uint8)
+
+    def write() -> None:
+        np.empty(n, np.uint8)[:] = ones
+
+    return _rate(write, n, 3)
+
+
+def _described(columns: pa.Table, encoder: Encoder, threads: int, gpu: Gpu) -> None:
+    """What the host does before a device has anything to do: Python's steps a column."""
+    n, at_once = _way(threads, gpu)
+    source = Source(columns)
+    for _ in in_order(source, lambda portion: portion.columns(encoder, 0), n,
+                      Size.shared(source, n, at_once)):  # fmt: skip
+        pass
+
+
+def _way(threads: int, gpu: Gpu | None) -> tuple[int, int]:
+    """How many threads ask, and how many events at once."""
+    if gpu is None:
+        return threads, AT_ONCE
+    return min(threads, gpu.features.callers or threads), gpu.features.at_once or AT_ONCE
+
+
 def _through(
-    columns: pa.Table,
+    columns: pa.Table | dict[str, _There],
     encoder: Encoder,
     ask: Callable[[EventBatch], Any],
     threads: int,
@@ -332,14 +389,15 @@ def _through(
         assert described is not None
         return ask(gpu.encode(described))
 
-    n, at_once = threads, AT_ONCE
-    if gpu is not None:
-        n, at_once = min(threads, gpu.features.callers or threads), gpu.features.at_once or AT_ONCE
-    for _ in in_order(Source(columns), work, n, Size.shared(len(columns), n, at_once)):
+    n, at_once = _way(threads, gpu)
+    source = Source(columns)
+    for _ in in_order(source, work, n, Size.shared(source, n, at_once)):
         pass
 
 
-def _check_encoding(columns: pa.Table, encoder: Encoder, gpu: Gpu, events: EventBatch) -> None:
+def _check_encoding(
+    columns: pa.Table | DeviceRows, encoder: Encoder, gpu: Gpu, events: EventBatch
+) -> None:
     described = Portion(columns).columns(encoder, 0)
     assert described is not None
     found = gpu.encode(described)
@@ -357,12 +415,16 @@ def _show(figures: dict[str, Any]) -> None:
         "encoded to ids",
         "Arrow to counts",
         "Arrow to ids",
+        "device columns to ids",
     )
     for name in (*ways, "auto, encoded to ids", "auto, Arrow to ids"):
         table.add_column(name, justify="right")
     for name, found in figures["workloads"].items():
         rates = [found["gpu"][way] for way in ways]
-        rates += [found["auto"][way] if "auto" in found else 0.0 for way in ways[2::2]]
+        rates += [
+            found["auto"][way] if "auto" in found else 0.0
+            for way in ("encoded to ids", "Arrow to ids")
+        ]
         table.add_row(
             name, f"{found['matches_per_event']:.1f}", f"{found['bytes_per_clause']:.0f}",
             *(f"{rate / 1e6:.2f}" for rate in rates),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -15,13 +15,14 @@ from numpy.typing import NDArray
 from remuda.arrays import Longs, Ragged, ragged, starts_of, take_rows
 from remuda.encoding import addresses
 from remuda.encoding.columns import Codes, Columns, Cut, Numbers
+from remuda.encoding.device_columns import Bits, DeviceColumn, DeviceRows
 from remuda.encoding.encoder import Encoder, OriginEncoder, TermEncoder
 from remuda.encoding.spaces import NETWORKS, OTHER, OrderSpaces, ValueSpaces
 from remuda.encoding.table import EventBatch
 from remuda.encoding.term_columns import DAY, FIRST_DAY, LAST_DAY, Column, evaluated
 from remuda.encoding.texts import by_row
 from remuda.model.attributes import Attribute, Digits, Element, Every, Lack, Step
-from remuda.model.terms import Joint
+from remuda.model.terms import Call, Joint
 from remuda.model.values import Kind, tidy
 
 Array: TypeAlias = Any  # pyarrow has no types of its own
@@ -796,17 +797,24 @@ def _alike(bags: Ragged) -> tuple[NDArray[Any], NDArray[Any]]:
     return np.arange(len(lengths)), np.arange(len(lengths))  # two bags had one sum: all by itself
 
 
-def columns(encoder: Encoder, table: pa.Table | pa.RecordBatch, now: int) -> Columns | None:
+def columns(
+    encoder: Encoder, table: pa.Table | pa.RecordBatch | DeviceRows, now: int
+) -> Columns | None:
     """What `encode` has to do, row by row, for a device to do it; None where that is not all.
 
     Lists, objects and what tells null from absent are left to `encode`, and so is what fails.
     """
     n = table.num_rows
     _ = encoder.texts
-    named = {name: table.column(i) for i, name in enumerate(table.schema.names)}
     found: list[Numbers | Codes] = []
     try:
-        for one in encoder.origins:
+        rest = encoder.origins
+        if isinstance(table, DeviceRows):
+            pairs = [(one, _left_there(one, table, now)) for one in rest]
+            found = [left for _, left in pairs if left is not None]
+            rest = [one for one, left in pairs if left is None]
+        named = _named(table, rest)
+        for one in rest:
             if isinstance(one.origin, Joint):
                 found.append(_coded_rows(*_together(one, one.origin, named, n, now), n))
                 continue
@@ -817,13 +825,7 @@ def columns(encoder: Encoder, table: pa.Table | pa.RecordBatch, now: int) -> Col
                 continue
             if isinstance(values, _Objects) or pa.types.is_nested(values.type):
                 return None
-            plain = _only_values(one)
-            if plain is not None and _is_machine_number(values.type):
-                found.append(_numbers(plain, values))
-            else:
-                codes, spaces = _coded_spaces(one, values, now)
-                codes = np.where(codes < 0, len(spaces.starts) - 2, codes)
-                found.append(Codes(codes.astype(np.int32), spaces))
+            found.append(_sent(one, values, now))
     except MemoryError:
         raise
     except Exception:  # `encode` looks value by value, so that only what is at fault goes without
@@ -831,27 +833,132 @@ def columns(encoder: Encoder, table: pa.Table | pa.RecordBatch, now: int) -> Col
     return Columns(n, tuple(found))
 
 
+def _named(table: Any, origins: Iterable[OriginEncoder]) -> dict[str, Array]:
+    """The columns by their names; of those on a device, those that the origins look at."""
+    if not isinstance(table, DeviceRows):
+        return {name: table.column(i) for i, name in enumerate(table.schema.names)}
+    fields: set[str | None] = set()
+    for one in origins:
+        attributes = one.origin.attributes if isinstance(one.origin, Joint) else (one.origin,)
+        fields.update(attribute.field for attribute in attributes)
+    return {name: table.on_host(name) for name in table.columns if name in fields or None in fields}
+
+
+def _left_there(encoder: OriginEncoder, rows: DeviceRows, now: int) -> Numbers | Codes | None:
+    """What is to be done with a column of the device; None where the host has to look at it."""
+    origin = encoder.origin
+    if isinstance(origin, Joint) or encoder.lacks or len(origin.steps) != 1:
+        return None
+    column = rows.columns.get(origin.field or "")
+    if not isinstance(column, DeviceColumn):
+        return None
+    if column.distinct is not None:
+        if column.distinct.null_count or not _is_coded(column.distinct.type):
+            return None
+        return Codes(column.values, column.valid, _spaces_of(encoder, column.distinct, now))
+    if pa.types.is_boolean(column.kind):
+        return Codes(column.values, column.valid, _spaces_of_booleans(encoder, now))
+    cells, kind = _ordered_cells(encoder), _order_of(column.kind)
+    if cells is None or kind is None or isinstance(column.values, Bits):
+        return None
+    return Numbers(column.values, column.valid, _cuts(cells, kind, column.kind))
+
+
+def _sent(encoder: OriginEncoder, values: Array, now: int) -> Numbers | Codes:
+    """What is to be done with a column of the host."""
+    cells, kind = _ordered_cells(encoder), _order_of(values.type)
+    if cells is not None and kind is not None:
+        return Numbers(_items(values), _valid(values), _cuts(cells, kind, values.type))
+    if pa.types.is_boolean(values.type):
+        bits = Bits(np.frombuffer(values.buffers()[1], np.uint8), values.offset)
+        spaces = _spaces_of_booleans(encoder, now)
+        return Codes(bits.some(0, len(values)), _valid(values), spaces)
+    if pa.types.is_dictionary(values.type) and _is_coded(values.type.value_type):
+        indices = values.indices
+        if indices.type == pa.uint64():
+            indices = indices.cast(pa.int64())
+        spaces = _spaces_of(encoder, values.dictionary, now)
+        return Codes(_items(indices), _valid(indices), spaces)
+    codes, spaces = _coded_spaces(encoder, values, now)
+    return Codes(codes.astype(np.int32), None, spaces)
+
+
+def _is_coded(kind: pa.DataType) -> bool:
+    """Whether distinct values of a type are looked at as they are."""
+    return not (_is_strange(kind) or pa.types.is_nested(kind) or pa.types.is_dictionary(kind))
+
+
+def _spaces_of(encoder: OriginEncoder, distinct: Array, now: int) -> Ragged:
+    """The spaces of distinct values, and, last, of null."""
+    if _is_text(distinct.type):
+        return _with_row(_of_texts(encoder, distinct, now, alone=True), ())
+    return _with_row(_each(encoder, _tidied(distinct), now), ())
+
+
+def _spaces_of_booleans(encoder: OriginEncoder, now: int) -> Ragged:
+    return _with_row(_each(encoder, [False, True], now), ())
+
+
 def _coded_rows(present: Longs, spaces: Ragged, n_rows: int) -> Codes:
     """Rows that were looked at already: each is its own code, a missing one the last."""
     codes = np.full(n_rows, len(present), np.int32)
     codes[present] = np.arange(len(present), dtype=np.int32)
-    return Codes(codes, Ragged(np.append(spaces.starts, spaces.starts[-1]), spaces.items))
+    return Codes(codes, None, _with_row(spaces, ()))
 
 
-def _numbers(cells: list[tuple[int, ValueSpaces]], values: Array) -> Numbers:
-    whole, n = pa.types.is_integer(values.type), len(values)
-    valid, data = values.buffers()
-    numbers = np.frombuffer(data, values.type.to_pandas_dtype())[values.offset :][:n]
-    bits = None
-    if values.null_count:
-        bits = np.frombuffer(valid, np.uint8)[values.offset >> 3 : (values.offset + n + 7) >> 3]
-    cuts = tuple(_cut(start, spaces, whole) for start, spaces in cells)
-    return Numbers(numbers, bits, values.offset & 7, cuts)
+def _ordered_cells(encoder: OriginEncoder) -> list[tuple[int, ValueSpaces]] | None:
+    """The value dimensions of an attribute that, where it is no text, is looked at as it is."""
+    origin, found = encoder.origin, []
+    if isinstance(origin, Joint) or encoder.clocked:
+        return None
+    for one in encoder.timeless:
+        cells = _value_cells(one)
+        if cells is None or not (one.term is one.origin or _is_moment_of(one.term, origin)):
+            return None
+        found += cells
+    return found or None
 
 
-def _cut(start: int, spaces: ValueSpaces, whole: bool) -> Cut:
-    if Kind.NUMBER not in spaces.first:
-        nothing = np.empty(0, np.int64 if whole else np.float64)
-        return Cut(start + OTHER, nothing, start + OTHER)
-    thresholds = spaces.thresholds[0 if whole else 1]
-    return Cut(start + spaces.first[Kind.NUMBER], thresholds, start + OTHER)
+def _is_moment_of(term: Any, attribute: Attribute) -> bool:
+    """Whether it is the text form's reading of texts as moments, which leaves all else alone."""
+    is_reading = isinstance(term, Call) and term.name == "as_moment"
+    return is_reading and term.arguments == (attribute,)
+
+
+def _order_of(kind: pa.DataType) -> Kind | None:
+    """The kind of values that a column has as numbers of a machine."""
+    if _is_machine_number(kind):
+        return Kind.NUMBER
+    if pa.types.is_date32(kind):
+        return Kind.DATE
+    return Kind.TIMESTAMP if pa.types.is_timestamp(kind) and kind.unit == "us" else None
+
+
+def _items(values: Array) -> NDArray[Any]:
+    """The numbers that a column consists of, whatever is where it is null."""
+    width = values.type.bit_width // 8
+    letter = "f" if pa.types.is_floating(values.type) else "i"
+    if pa.types.is_unsigned_integer(values.type):
+        letter = "u"
+    return np.frombuffer(values.buffers()[1], f"{letter}{width}")[values.offset :][: len(values)]
+
+
+def _valid(values: Array) -> Bits | None:
+    if not values.null_count:
+        return None
+    return Bits(np.frombuffer(values.buffers()[0], np.uint8), values.offset).some(0, len(values))
+
+
+def _cuts(cells: list[tuple[int, ValueSpaces]], kind: Kind, type: pa.DataType) -> tuple[Cut, ...]:
+    whole = not pa.types.is_floating(type)
+    return tuple(_cut(start, spaces, kind, whole) for start, spaces in cells)
+
+
+def _cut(start: int, spaces: ValueSpaces, kind: Kind, whole: bool) -> Cut:
+    other = start + OTHER
+    if kind not in spaces.first:
+        return Cut(other, np.empty(0, np.int64 if whole else np.float64), other)
+    first = start + spaces.first[kind]
+    if kind is Kind.NUMBER:
+        return Cut(first, spaces.thresholds[0 if whole else 1], other)
+    return Cut(first, spaces.moments[kind], other, *(_YEARS if kind is Kind.DATE else _INSTANTS))

@@ -15,6 +15,15 @@ import pyarrow.compute as pc
 
 from remuda.encoding import arrow
 from remuda.encoding.columns import Columns
+from remuda.encoding.device_columns import (
+    DeviceRows,
+    are_columns,
+    is_batch,
+    is_stream,
+    rows_of_batch,
+    rows_of_columns,
+    rows_of_stream,
+)
 from remuda.encoding.encoder import Encoder
 from remuda.encoding.frames import table_of
 from remuda.encoding.table import EventBatch
@@ -22,7 +31,7 @@ from remuda.errors import ParseError
 from remuda.language import json_form
 
 Array: TypeAlias = Any  # pyarrow has no types of its own
-Rows: TypeAlias = Any  # a list of objects, or a table or batch of Arrow's
+Rows: TypeAlias = Any  # a list of objects, a table or batch of Arrow's, or rows on a device
 Fields: TypeAlias = Callable[[], frozenset[str] | None]  # those looked at, or None for all
 
 AT_ONCE = 1 << 14  # events that are read together where their number is not known
@@ -89,7 +98,7 @@ class Portion:
             return encoder.encode(self.events, now)
         if self.within is not None:
             return self.within.encode(encoder, now, self.start, len(self))
-        return arrow.encode(encoder, self.events, now)
+        return arrow.encode(encoder, self.table, now)
 
     def columns(self, encoder: Encoder, now: int) -> Columns | None:
         """What a device would have to do to encode them, where it can."""
@@ -99,7 +108,12 @@ class Portion:
         """The events as Python objects."""
         if isinstance(self.events, list):
             return self.events
-        return arrow.objects(self.events)
+        return arrow.objects(self.table)
+
+    @property
+    def table(self) -> Any:
+        """The events in columns as Arrow has them, brought from a device where they lie there."""
+        return self.events.to_arrow() if isinstance(self.events, DeviceRows) else self.events
 
 
 def _some(rows: Rows, start: int, n: int) -> Rows:
@@ -137,7 +151,7 @@ class Source:
 
     def _few(self, rest: Portion, n: int) -> Portion | None:
         """The next n of a table that is so wide that they are not worth looking at its columns."""
-        if isinstance(rest.events, list):
+        if isinstance(rest.events, list | DeviceRows):
             return None
         if self._block is None or self._start >= self._block.end:
             together = A_COLUMN * rest.events.num_columns
@@ -154,6 +168,12 @@ class Source:
             return self._whole(events if isinstance(events, list) else list(events))
         if isinstance(events, pa.Table | pa.RecordBatch):
             return self._whole(events)
+        if are_columns(events):
+            return self._whole(rows_of_columns(events))
+        if is_stream(events):
+            return map(Portion, rows_of_stream(events))
+        if is_batch(events):
+            return self._whole(rows_of_batch(events))
         if _is_arrow(events):
             return self._of_arrow(events)
         if isinstance(events, bytes | bytearray | memoryview):
@@ -164,7 +184,8 @@ class Source:
             return _of_items(iter(events))
         raise TypeError(
             "events are a list or an iterator of objects, an Arrow table, batch or stream, a data "
-            f"frame, or JSON lines as bytes, not {type(events)}"
+            "frame, columns on a CUDA device by their names, or JSON lines as bytes, not "
+            f"{type(events)}"
         )
 
     def _whole(self, rows: Rows) -> Iterator[Portion]:
@@ -191,7 +212,7 @@ def _is_arrow(value: Any) -> bool:
 
 def _is_part(value: Any) -> bool:
     """Whether an item is not an event, but several of them."""
-    return isinstance(value, Portion) or _is_arrow(value)
+    return isinstance(value, Portion) or _is_arrow(value) or is_batch(value)
 
 
 def _of_items(items: Iterator[Any]) -> Iterator[Portion]:

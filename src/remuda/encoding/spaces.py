@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, NamedTuple
 
@@ -47,6 +48,7 @@ OTHER = 1
 _BEFORE, _AFTER = 0, 1
 _LAST_CHARACTER = chr(0x10FFFF)
 _INT64 = np.iinfo(np.int64)
+_EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 
 
 class ValueSpaces:
@@ -111,6 +113,19 @@ class ValueSpaces:
         reachable = [max(value, _INT64.min) for value in integers if value <= _INT64.max]
         floats = [at for at in map(_first_float, cuts) if not math.isnan(at)]
         return np.array(reachable, np.int64), np.array(floats, np.float64)
+
+    @lazily
+    def moments(self) -> dict[Kind, Longs]:
+        """The first day, and the first microsecond, since 1970 beyond each cut of such values."""
+        days = [
+            value.toordinal() - _EPOCH.toordinal() + side
+            for value, side in self.cuts.get(Kind.DATE, ())
+        ]
+        instants = [
+            (value - _EPOCH) // _MICROSECOND + side
+            for value, side in self.cuts.get(Kind.TIMESTAMP, ())
+        ]
+        return {Kind.DATE: np.array(days, np.int64), Kind.TIMESTAMP: np.array(instants, np.int64)}
 
     def of_numbers(self, numbers: NDArray[Any], whole: bool) -> NDArray[Any]:
         """The spaces of machine numbers, whole ones or floats."""

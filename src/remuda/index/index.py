@@ -261,8 +261,9 @@ class Index:
         """The same for many events.
 
         They are a list or an iterator of objects, an Arrow table, batch or stream, a pandas or
-        Polars frame, or JSON lines as bytes. As many `threads` share the work as there are cores,
-        or as the environment variable REMUDA_THREADS says.
+        Polars frame, JSON lines as bytes, or columns by their names that lie on a CUDA device. As
+        many `threads` share the work as there are cores, or as the environment variable
+        REMUDA_THREADS says.
         """
         return self._all(events, Question.of(now, tags), threads)
 

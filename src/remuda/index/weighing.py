@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from remuda.arrays import Floats, Ints, Longs, frozen, starts_of
+from remuda.encoding.device_columns import DeviceRows
 from remuda.encoding.events import Portion
 from remuda.index.question import Question
 from remuda.model.attributes import Attribute
@@ -99,6 +100,8 @@ def _ragged(rows: Sequence[Sequence[tuple[int | None, Any]]], n: int, absolute: 
 def _column(portion: Portion, name: str) -> list[Weights]:
     """The weights in a column of maps or structs, or in a field of each object."""
     for rows in (portion.rows, portion.events):
+        if isinstance(rows, DeviceRows):
+            raise TypeError("weights lie in no column of a device: give a list, one for each event")
         if isinstance(rows, list):
             return [_mapping(row.get(name)) if isinstance(row, Mapping) else None for row in rows]
         if name in rows.schema.names:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -11,13 +12,15 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 from pyspark.sql.types import DataType, DoubleType, LongType, StringType, StructField, StructType
 
+from remuda import cuda
 from remuda.arrays import Longs
 from remuda.encoding.events import Portion, in_column
-from remuda.errors import RemudaError
+from remuda.errors import DeviceError, RemudaError
 from remuda.index.answers import Answer
 from remuda.index.index import Index, load
 from remuda.index.question import Question
@@ -35,6 +38,29 @@ Batch: TypeAlias = Any
 Location: TypeAlias = str | PathLike[str]
 Ids: TypeAlias = Literal["text", "int", "position"]
 Segments: TypeAlias = tuple[str, ...] | None  # None: all of them
+
+
+def use_given_device() -> None:
+    """Let this worker use the device that Spark gave its task, where it gave one."""
+    context = TaskContext.get()
+    given = None if context is None else context.resources().get("gpu")
+    if given is not None and given.addresses:
+        cuda.choose(device_number(given.addresses[0], os.environ.get("CUDA_VISIBLE_DEVICES")))
+
+
+def device_number(address: str, visible: str | None) -> int:
+    """The number that a process has for a device, of whose machine it may see only some."""
+    names = [name.strip() for name in visible.split(",")] if visible else []
+    if address in names:
+        return names.index(address)
+    if len(names) == 1:  # the cluster's manager chose it already
+        return 0
+    if not address.isdecimal():
+        raise DeviceError(
+            f"Spark gave the task the device {address!r}, which is no number",
+            "let the discovery script print numbers of devices, or CUDA_VISIBLE_DEVICES name it",
+        )
+    return int(address)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +125,8 @@ class Task:
     def opened(self, segments: Segments = None) -> Index:
         opening = self._opening(segments)
         index = opened(*opening)
+        if index.matcher == "gpu":
+            use_given_device()
         if self.unread:
             self._check_fields(looked_at(*opening))
         return index

@@ -1,12 +1,14 @@
 """Columns cut into spaces by the device: a thread a row.
 
-The columns go up side by side as bytes, as they lie in Arrow's buffers. What is to be done with
-them is a list of steps: of a number, how many sorted thresholds it reaches; of a code, which spaces
-its value has. The events that come back are those that the encoder gives.
+The columns go up side by side as bytes, as they lie in Arrow's buffers; those that lie on the
+device already are copied there. What is to be done with them is a list of steps: of a number, how
+many sorted thresholds it reaches; of a code, which spaces its value has. The events that come back
+are those that the encoder gives.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,10 +16,12 @@ from numpy.typing import NDArray
 
 from remuda.arrays import Longs, starts_of
 from remuda.encoding.columns import Codes, Columns, Numbers
+from remuda.encoding.device_columns import Bits, OnDevice
 from remuda.encoding.table import EventBatch
 from remuda.matchers.gpu.lanes import VIEWS, Lane, borrowed
 
-CODE = len(VIEWS)
+CODE = len(VIEWS)  # above it, codes in each of the views
+BITS = 2 * CODE  # codes that are bits
 _ALIGNED = 8
 
 
@@ -25,20 +29,21 @@ class Step(NamedTuple):
     """What a row's value on one dimension takes, or a code's on all of them."""
 
     view: int
-    values: int  # the first one's place in its view
-    valid: int  # the byte that has the first one's bit, or -1
-    bit: int
-    first: int  # space, or row of the codes' spaces
-    begin: int  # of the thresholds, in 64-bit places
-    end: int
-    other: int
+    values: int  # the first one's place in its view, or its bit
+    valid: int  # the first one's bit, or -1
+    first: int  # space of numbers; the least of codes, by which steps are sorted
+    begin: int  # of the thresholds, or of the starts of codes' spaces, in 64-bit places
+    end: int  # of the thresholds; or where the codes' spaces begin, in 32-bit places
+    other: int  # the space of what is no number within bounds; or the code of null
+    least: int
+    most: int
 
 
 def cut(columns: Columns) -> EventBatch:
     """The rows as events."""
     if not columns.columns:
         return EventBatch(np.zeros(columns.n_rows + 1, np.int64), np.empty(0, np.int32))
-    staged = _Staged()
+    staged = _Staged(sum(_room(one) for column in columns.columns for one in _sent(column)))
     for column in columns.columns:
         if isinstance(column, Numbers):
             staged.add_numbers(column)
@@ -48,45 +53,76 @@ def cut(columns: Columns) -> EventBatch:
         return _run(lane, columns.n_rows, staged)
 
 
-class _Staged:
-    """The bytes to send, each array at an aligned place, and the steps."""
+def _sent(column: Numbers | Codes) -> Iterator[NDArray[Any]]:
+    """The arrays of a column that have to be sent to the device."""
+    own: tuple[Any, ...]
+    if isinstance(column, Numbers):
+        own = column.values, column.valid, *(one.thresholds for one in column.cuts)
+    else:
+        own = column.codes, column.valid, column.spaces.starts, column.spaces.items
+    for one in own:
+        array = one.bytes if isinstance(one, Bits) else one
+        if isinstance(array, np.ndarray):
+            yield array
 
-    def __init__(self) -> None:
-        self.arrays: list[tuple[int, NDArray[Any]]] = []
+
+def _room(array: NDArray[Any] | OnDevice) -> int:
+    return -(-array.nbytes // _ALIGNED) * _ALIGNED
+
+
+class _Staged:
+    """The bytes of a lane's buffer, each array at an aligned place, and the steps.
+
+    What is to be sent lies before what is on the device.
+    """
+
+    def __init__(self, n_sent: int) -> None:
+        self.sent: list[tuple[int, NDArray[Any]]] = []
+        self.there: list[tuple[int, OnDevice]] = []
         self.steps: list[Step] = []
-        self.n_bytes = 0
+        self.n_sent, self.n_bytes = n_sent, n_sent
+        self._at = 0
 
     def add_numbers(self, column: Numbers) -> None:
         kind = column.values.dtype
-        values = self._put(column.values) // kind.itemsize
-        valid = -1 if column.valid is None else self._put(column.valid)
-        view = VIEWS.index(kind.str[1:])
+        view, values = VIEWS.index(kind.str[1:]), self._put(column.values) // kind.itemsize
+        valid = self._put_bits(column.valid)
         for one in column.cuts:
             begin = self._put(one.thresholds) // _ALIGNED
-            end = begin + len(one.thresholds)
-            self.steps.append(
-                Step(view, values, valid, column.bit, one.first, begin, end, one.other)
-            )
+            bounds = begin, begin + len(one.thresholds), one.other, one.least, one.most
+            self.steps.append(Step(view, values, valid, one.first, *bounds))
 
     def add_codes(self, column: Codes) -> None:
-        codes = self._put(column.codes) // 4
+        if isinstance(column.codes, Bits):
+            view, codes = BITS, self._put_bits(column.codes)
+        else:
+            kind = column.codes.dtype
+            view = CODE + VIEWS.index(kind.str[1:])
+            codes = self._put(column.codes) // kind.itemsize
+        valid = self._put_bits(column.valid)
         starts = self._put(column.spaces.starts) // _ALIGNED
         spaces = self._put(column.spaces.items) // 4
-        least = int(column.spaces.items.min(initial=0))
-        self.steps.append(Step(CODE, codes, -1, 0, least, starts, spaces, 0))
+        least, null = int(column.spaces.items.min(initial=0)), len(column.spaces.starts) - 2
+        self.steps.append(Step(view, codes, valid, least, starts, spaces, null, 0, 0))
 
-    def _put(self, array: NDArray[Any]) -> int:
+    def _put_bits(self, bits: Bits | None) -> int:
+        return -1 if bits is None else 8 * self._put(bits.bytes) + bits.first
+
+    def _put(self, array: NDArray[Any] | OnDevice) -> int:
         """Take up an array; the byte where it will lie."""
-        at = self.n_bytes
-        self.arrays.append((at, array))
-        self.n_bytes = -(-(at + array.nbytes) // _ALIGNED) * _ALIGNED
+        if isinstance(array, OnDevice):
+            at, self.n_bytes = self.n_bytes, self.n_bytes + _room(array)
+            self.there.append((at, array))
+        else:
+            at, self._at = self._at, self._at + _room(array)
+            self.sent.append((at, array))
         return at
 
 
 def _run(lane: Lane, n_rows: int, staged: _Staged) -> EventBatch:
     from remuda.matchers.gpu.cutting_kernels import cut_rows  # which imports CUDA
 
-    data = lane.upload_all("columns", staged.n_bytes, staged.arrays)
+    data = lane.assemble("columns", staged.n_sent, staged.n_bytes, staged.sent, staged.there)
     # in the order of spaces, so that a row's seldom have to change places
     steps = np.array(sorted(staged.steps, key=lambda step: step.first), np.int64)
     plan = lane.upload("steps", steps.ravel())

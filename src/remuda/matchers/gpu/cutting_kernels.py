@@ -8,7 +8,7 @@ import numba
 import numba.cuda
 import numpy as np
 
-from remuda.matchers.gpu.cutting import CODE, Step
+from remuda.matchers.gpu.cutting import BITS, CODE, Step
 from remuda.matchers.gpu.lanes import VIEWS
 
 Array: TypeAlias = Any  # on the device
@@ -58,16 +58,32 @@ def _reached(value: Number, begin: Number, end: Number, thresholds: Array) -> An
 
 
 @_device
+def _bit(at: Number, data: Any) -> Any:
+    return (data[_U1][at >> 3] >> (at & 7)) & 1
+
+
+@_device
 def _space(row: Number, step: Number, plan: Array, data: Any) -> Any:
     """The space of a row's number."""
     view, i = plan[step], plan[step + 1] + row
-    first, begin, end = plan[step + 4], plan[step + 5], plan[step + 6]
+    first, begin, end, other = plan[step + 3], plan[step + 4], plan[step + 5], plan[step + 6]
     if view < _SINGLE:
-        return first + _reached(_integer(view, i, data), begin, end, data[3])
-    value = np.float64(data[7][i]) if view == _SINGLE else data[8][i]
-    if value != value:  # noqa: PLR0124 - NaN
-        return plan[step + 7]
-    return first + _reached(value, begin, end, data[8])
+        value = _integer(view, i, data)
+        if value < plan[step + 7] or value > plan[step + 8]:
+            return other
+        return first + _reached(value, begin, end, data[_WHOLE])
+    number = np.float64(data[_SINGLE][i]) if view == _SINGLE else data[_DOUBLE][i]
+    if number != number:  # noqa: PLR0124 - NaN
+        return other
+    return first + _reached(number, begin, end, data[_DOUBLE])
+
+
+@_device
+def _code(row: Number, step: Number, plan: Array, data: Any) -> Any:
+    """The code of a row, that of null where it is none."""
+    view, i, null = plan[step], plan[step + 1] + row, plan[step + 6]
+    code = np.int64(_bit(i, data)) if view == BITS else _integer(view - CODE, i, data)
+    return code if 0 <= code < null else null
 
 
 @_device
@@ -89,19 +105,18 @@ def _cut_rows(
     while row < n_rows:
         n, begin = 0, starts[row] if writes else 0
         for step in range(0, len(plan), _FIELDS):
-            if plan[step] == CODE:
-                code = plan[step + 5] + data[2][plan[step + 1] + row]
-                for i in range(data[3][code], data[3][code + 1]):
-                    if writes:
-                        _put(data[2][plan[step + 6] + i], begin, n, spaces)
-                    n += 1
+            if plan[step + 2] >= 0 and _bit(plan[step + 2] + row, data) == 0:
                 continue
-            at = plan[step + 3] + row
-            if plan[step + 2] >= 0 and (data[4][plan[step + 2] + (at >> 3)] >> (at & 7)) & 1 == 0:
+            if plan[step] < CODE:
+                if writes:
+                    _put(_space(row, step, plan, data), begin, n, spaces)
+                n += 1
                 continue
-            if writes:
-                _put(_space(row, step, plan, data), begin, n, spaces)
-            n += 1
+            code = plan[step + 4] + _code(row, step, plan, data)
+            for i in range(data[_WHOLE][code], data[_WHOLE][code + 1]):
+                if writes:
+                    _put(data[_SHORT][plan[step + 5] + i], begin, n, spaces)
+                n += 1
         if not writes:
             counts[row] = n
         row += cuda.gridsize(1)

@@ -8,41 +8,24 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from functools import cache
 from types import ModuleType
 from typing import Any
 from weakref import finalize
 
+from remuda import cuda
 from remuda.encoding.table import Predicates
 from remuda.errors import DeviceError
 from remuda.matchers.gpu.layout import Arranged
 
 _RESERVE = 1 << 30  # bytes of the device that are left to batches, and to others
-_HELP = 'install NVIDIA\'s driver and remuda[gpu], or choose the matcher "auto"'
 
 
-@cache
 def kernels() -> ModuleType:
     """What the device runs; DeviceError where there is none."""
-    try:
-        import numba.cuda
-
-        cuda: Any = numba.cuda
-        found = cuda.is_available()
-        error = None if found else cuda.cuda_error()
-    except Exception as raised:  # whatever a driver that is half there raises
-        found, error = False, raised
-    if not found:
-        reason = " ".join(str(error).split()) if error else "CUDA finds none"
-        raise DeviceError(f"the matcher gpu needs a CUDA device: {reason}", _HELP)
+    cuda.api()
     from remuda.matchers.gpu import kernels
 
     return kernels
-
-
-def api() -> Any:
-    """Numba's functions for the device; the simulator replaces those that kernels see."""
-    return kernels().numba.cuda
 
 
 class Home:
@@ -72,9 +55,13 @@ class _Residents:
     def __init__(self) -> None:
         self._lock = threading.RLock()  # a finalizer may run while it is held
         self._placed: OrderedDict[int, Arranged] = OrderedDict()
+        self._number = cuda.chosen()
 
     def enter(self, key: int, arranged: Arranged) -> Arranged:
         with self._lock:
+            if self._number != cuda.chosen():  # what lies on another device is of no use here
+                self._placed.clear()
+                self._number = cuda.chosen()
             found = self._placed.pop(key, None) or self._upload(arranged)
             self._placed[key] = found
             return found
@@ -84,9 +71,8 @@ class _Residents:
             self._placed.pop(key, None)
 
     def _upload(self, arranged: Arranged) -> Arranged:
-        cuda = api()
         wanted = arranged.nbytes
-        while (free := _free(cuda)) < wanted + _RESERVE and self._placed:
+        while (free := _free()) < wanted + _RESERVE and self._placed:
             self._placed.popitem(last=False)
         if free < wanted:
             raise DeviceError(
@@ -96,14 +82,14 @@ class _Residents:
 
         def upload(array: Any) -> Any:
             # of nothing there would be no address
-            return cuda.to_device(array if len(array) else array.dtype.type(0).reshape(1))
+            return cuda.api().to_device(array if len(array) else array.dtype.type(0).reshape(1))
 
         own: Any = [*map(upload, arranged[:-1]), Predicates(*map(upload, arranged.predicates))]
         return Arranged._make(own)
 
 
-def _free(cuda: Any) -> float:
-    context = cuda.current_context()
+def _free() -> float:
+    context = cuda.api().current_context()
     if hasattr(context, "deallocations"):  # what was let go and is not yet free
         context.deallocations.clear()
     return float(context.get_memory_info().free)

@@ -16,9 +16,11 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from remuda import cuda
 from remuda.arrays import Ints, Longs
+from remuda.encoding.device_columns import OnDevice
 from remuda.encoding.table import EventBatch
-from remuda.matchers.gpu.device import api, kernels
+from remuda.matchers.gpu.device import kernels
 from remuda.matchers.gpu.layout import U32, Arranged
 
 T = TypeVar("T")
@@ -61,7 +63,7 @@ class Lane:
     """A stream and its buffers; they grow with what is asked of them."""
 
     def __init__(self) -> None:
-        self.cuda = api()
+        self.cuda, self.number = cuda.api(), cuda.chosen()
         self.stream = self.cuda.stream()
         self._host: dict[str, Any] = {}
         self._device: dict[str, Any] = {}
@@ -165,12 +167,26 @@ class Lane:
         on_device.copy_to_device(on_host, stream=self.stream)
         return on_device
 
-    def upload_all(self, name: str, n_bytes: int, arrays: Sequence[tuple[int, Any]]) -> Any:
-        """Arrays at their bytes of one buffer on the device, seen as each kind of number."""
-        on_device, on_host = self._buffers(name, "u1", n_bytes)
-        for at, array in arrays:
+    def assemble(
+        self,
+        name: str,
+        n_sent: int,
+        n_bytes: int,
+        sent: Sequence[tuple[int, Any]],
+        there: Sequence[tuple[int, OnDevice]],
+    ) -> Any:
+        """Arrays at their bytes of one buffer on the device, seen as each kind of number.
+
+        The first bytes are sent at once; others are copied from where they lie on the device.
+        """
+        on_device = self._device_buffer(name, "u1", n_bytes)[:n_bytes]
+        on_host = self._host_buffer(name, "u1", n_sent)
+        for at, array in sent:
             on_host[at : at + array.nbytes] = array.view(np.uint8)
-        on_device.copy_to_device(on_host, stream=self.stream)
+        if n_sent:
+            on_device[:n_sent].copy_to_device(on_host, stream=self.stream)
+        parts = ((at, array.address, array.nbytes) for at, array in there if array.nbytes)
+        cuda.gather(on_device, parts, self.stream)
         return tuple(on_device.view(np.dtype(kind)) for kind in VIEWS)
 
     def download(self, name: str, kind: str, n: int) -> Any:
@@ -240,9 +256,13 @@ class Lanes:
         self._free: LifoQueue[Lane] = LifoQueue()
         self._making = threading.Lock()
         self._n_made = 0
+        self._number = cuda.chosen()
 
     def take(self, *, wait: bool) -> Lane | None:
         """A lane; None where all are lent and nobody shall wait."""
+        cuda.api()  # which gives the thread its device
+        if self._number != cuda.chosen():
+            self._move()
         with suppress(Empty):
             return self._free.get_nowait()
         with self._making:
@@ -253,7 +273,13 @@ class Lanes:
         return self._free.get() if wait else None
 
     def give_back(self, lane: Lane) -> None:
-        self._free.put(lane)
+        if lane.number == self._number:
+            self._free.put(lane)
+
+    def _move(self) -> None:
+        """Forget the lanes of another device."""
+        with self._making:
+            self._free, self._n_made, self._number = LifoQueue(), 0, cuda.chosen()
 
 
 _lanes = Lanes()
