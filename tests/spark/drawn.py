@@ -15,6 +15,33 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from remuda.index.index import Index
 from remuda.language.criterion import Criterion
+from remuda.model.attributes import Attribute
+from remuda.model.conditions import (
+    Absent,
+    AnyElement,
+    Comparison,
+    Condition,
+    Contains,
+    EveryElement,
+    Exists,
+    In,
+    Like,
+    Missing,
+    Network,
+    NullValue,
+    Prefix,
+    QuotedRange,
+    Range,
+    Regex,
+    Related,
+    Relation,
+    SemVer,
+    Suffix,
+    Under,
+    Version,
+)
+from remuda.model.expressions import Predicate
+from remuda.model.quoted import Quoted
 from strategies import NOW, TREES, events, expressions_of_terms, expressions_of_trees
 
 N_CRITERIA = 448  # seven tails of an index, so that it has seven segments
@@ -48,6 +75,15 @@ KINDS: dict[str, tuple[pa.DataType, list[Any]]] = {
         [[("age", 1)], [("k", 2), ("age", 3)], None, [], [("k", None)]],
     ),
 }
+_ELEMENT = Predicate(Attribute.parse("k"), Exists())
+EACH: tuple[Condition, ...] = (
+    *(In((1, "a")), Range(0), QuotedRange(Quoted("1"))),
+    *(Regex("a.*"), Like("a%"), Prefix("a"), Suffix("b"), Contains("b")),
+    *(Version("1.0", above=True), SemVer("1.2.0", Comparison.AT_LEAST), Network(("10.0.0.0/8",))),
+    *(Under("t", "a", TREES["t"]), Related(Relation.SUBSET, (1, 2, 3))),
+    *(AnyElement(_ELEMENT), EveryElement(_ELEMENT)),
+    *(Exists(), Missing(), NullValue(), Absent()),
+)
 COLUMNS = ("a", "b", "c", "user", "tags", "odd name", "items")
 
 
@@ -55,7 +91,8 @@ def criteria(n: int = N_CRITERIA) -> list[Criterion]:
     """Expressions of every kind under ids that are not in order, some with tags."""
     found: list[Any] = []
     _collect(expressions_of_trees, n // 7, found)
-    _collect(expressions_of_terms, n, found)
+    _collect(expressions_of_terms, n - len(EACH), found)
+    found += (Predicate(Attribute.parse("a"), one) for one in EACH)  # not left to luck
     return [
         Criterion(f"c{i * 7919 % 1000:03d}", one, tags=frozenset({"even"} if i % 2 == 0 else ()))
         for i, one in enumerate(found)
