@@ -150,10 +150,8 @@ class Server:
 
 
 def _cpu(process: int) -> float:
-    total = 0
-    for task in Path(f"/proc/{process}/task").iterdir():
-        total += int((task / "schedstat").read_text().split()[0])
-    return total / 1e9
+    """CPU seconds of a process and all its threads, those that have ended, too."""
+    return time.clock_gettime((~process << 3) | 2)  # as clock_getcpuclockid has it
 
 
 @contextmanager

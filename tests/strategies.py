@@ -178,6 +178,7 @@ _QUOTED = (
     "1970",
     " 3",
     "2024-02-29 12",
+    "a",
 )
 _quoted = st.one_of(
     st.sampled_from(_QUOTED).map(Quoted), st.sampled_from((*_DATES, *_TIMESTAMPS)).map(Moment)
@@ -305,6 +306,13 @@ _flagged = st.builds(
     st.booleans(),
     st.booleans(),
 )
+_of_flagged = st.builds(Predicate, _flagged, conditions, st.sampled_from(Polarity))
+_asked_by_case = st.one_of(
+    predicates,
+    _of_flagged,
+    _of_flagged.map(Not),
+    st.lists(_of_flagged, max_size=2).map(lambda several: Or(*several)),
+)
 _literals = st.builds(Literal, st.one_of(st.none(), scalars, st.sampled_from((1, 2, "a"))))
 _leaves = st.one_of(_flagged, attributes, _literals)
 terms = st.recursive(
@@ -314,7 +322,7 @@ terms = st.recursive(
         st.builds(Applied, operations, inner),
         st.builds(
             lambda asked, then, otherwise: Case(((asked, then),), otherwise),
-            predicates,
+            _asked_by_case,
             inner,
             inner,
         ),

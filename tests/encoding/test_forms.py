@@ -15,7 +15,7 @@ from remuda.language.python import attr
 from remuda.logic.normal import flat
 from remuda.matchers.contract import NAMES
 from remuda.model.expressions import And, Expression, Or
-from strategies import NOW, count, events, expressions
+from strategies import NOW, count, events, expressions, expressions_of_terms
 
 
 def _grid(outer: type, inner: type, width: int, depth: int = 3) -> Expression:
@@ -117,7 +117,10 @@ def _row(ragged, row: int) -> list[int]:
 
 @pytest.mark.soak
 @settings(max_examples=count(200, 20_000))
-@given(criteria=st.lists(expressions, max_size=6), batch=st.lists(events, max_size=5))
+@given(
+    criteria=st.lists(expressions | expressions_of_terms, max_size=6),
+    batch=st.lists(events, max_size=5),
+)
 def test_programs_hold_exactly_where_they_should(criteria, batch) -> None:
     segment = Segment.build(criteria, matcher="scan")
     places = np.arange(len(criteria), dtype=np.int32)

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 import remuda as rm
+from remuda.encoding import arrow
 from remuda.encoding.events import Portion, Source
 from remuda.index import portions
 from remuda.index.portions import Size, in_order
@@ -127,6 +128,31 @@ def test_a_question_has_as_many_events_as_its_matches_allow(
     answers = list(index.ask(pa.table({"x": [99] * 1_000}), Question.of(), threads=threads))
     assert {len(one.portion) for one in answers[threads + 1 : -1]} == {10}
     assert sum(len(one.matches) for one in answers) == 1_000
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_columns_of_a_wide_table_are_looked_at_once(
+    threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(portions, "_FIRST", 3)
+    n_encoded: list[int] = []
+    encode = arrow.encode
+
+    def counted(encoder: Any, rows: Any, now: int) -> Any:
+        n_encoded.append(len(rows))
+        return encode(encoder, rows, now)
+
+    monkeypatch.setattr(arrow, "encode", counted)
+    index = rm.Index.build(rm.Criterion(f"c{i}", rm.attr(f"a{i % 9}") >= i) for i in range(50))
+    table = pa.table({f"a{i}": [(7 * i + 3 * row) % 60 for row in range(100)] for i in range(9)})
+    answers = list(index.ask(table, Question.of(), threads=threads))
+    assert sum(n_encoded) == 100
+    assert len(answers) > len(n_encoded)
+    assert [one.portion.first for one in answers] == [
+        sum(len(before.portion) for before in answers[:i]) for i in range(len(answers))
+    ]
+    found = [one.matches.ids(i) for one in answers for i in range(len(one.matches))]
+    assert found == [index.match(row) for row in table.to_pylist()]
 
 
 def test_the_number_of_threads_changes_nothing() -> None:

@@ -59,7 +59,15 @@ from remuda.model.operations import (
 )
 from remuda.model.terms import Case, Literal
 from remuda.model.values import MAX_LEVELS as MAX_VALUE_LEVELS
-from strategies import NOW, attributes, events, expressions, expressions_over, scalars
+from strategies import (
+    NOW,
+    attributes,
+    events,
+    expressions,
+    expressions_of_terms,
+    expressions_over,
+    scalars,
+)
 
 T = TypeVar("T")
 Json = dict[str, Any]
@@ -883,7 +891,10 @@ weighted = st.builds(
 )
 
 
-@given(expression=st.one_of(expressions, expressions_over(weighted)), event=events)
+@given(
+    expression=st.one_of(expressions, expressions_over(weighted), expressions_of_terms),
+    event=events,
+)
 def test_reads_back_with_the_same_truth_and_score(expression: Expression, event: Any) -> None:
     text = json.dumps(Criterion("x", expression).to_json(), allow_nan=False)
     again = Criterion.from_json(text)
@@ -905,7 +916,7 @@ def test_a_case_that_denies_a_strong_negation_reads_back(x: Any) -> None:
         assert again.holds({"x": x}) is one.holds({"x": x})
 
 
-@given(expression=expressions)
+@given(expression=expressions | expressions_of_terms)
 def test_what_is_read_is_written_the_same_again(expression: Expression) -> None:
     once = Criterion.from_json(Criterion("x", expression).to_json())
     assert Criterion.from_json(once.to_json()) == once

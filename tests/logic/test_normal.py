@@ -8,7 +8,7 @@ from remuda.errors import ExpansionError
 from remuda.language.python import attr
 from remuda.logic.normal import cnf, cnf_size, dnf, dnf_size, flat, nnf
 from remuda.model.expressions import And, Expression, Not, Or, Polarity, Predicate, fold
-from strategies import NOW, events, expressions, predicates
+from strategies import NOW, events, expressions, expressions_of_terms, predicates
 
 a, b, c, d = (attr(name).eq(1) for name in "abcd")
 DEEP = 5000
@@ -22,7 +22,7 @@ def kinds(expression: Expression) -> set[type[Expression]]:
     return fold(expression, lambda node, parts: {type(node)}.union(*parts))
 
 
-@given(expressions, events)
+@given(expressions | expressions_of_terms, events)
 def test_nnf_keeps_truth_and_score_and_has_no_not(expression, event):
     normal = nnf(expression)
     assert Not not in kinds(normal)
@@ -60,14 +60,14 @@ def test_inverting_a_predicate_twice_gives_it_back(predicate):
     assert ~~predicate == predicate
 
 
-@given(expressions, events)
+@given(expressions | expressions_of_terms, events)
 def test_dnf_holds_where_all_of_some_clause_does(expression, event):
     assume(dnf_size(expression) <= 500)
     found = any(all(p.holds(event, now=NOW) for p in clause) for clause in dnf(expression))
     assert found == expression.holds(event, now=NOW)
 
 
-@given(expressions, events)
+@given(expressions | expressions_of_terms, events)
 def test_cnf_holds_where_some_of_every_clause_does(expression, event):
     assume(cnf_size(expression) <= 500)
     found = all(any(p.holds(event, now=NOW) for p in clause) for clause in cnf(expression))

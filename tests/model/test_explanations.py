@@ -12,7 +12,7 @@ from hypothesis import given
 from remuda.language.python import attr
 from remuda.model.explanations import Explanation, describe, explain
 from remuda.model.expressions import And, Expression, Not, Or
-from strategies import NOW, events, expressions, predicates
+from strategies import NOW, events, expressions, expressions_of_terms, predicates
 
 a, b = attr("a"), attr("b")
 YOUNG = attr("age").between(18, 25) & (
@@ -120,7 +120,7 @@ def test_every_predicate_has_words(predicate):
     assert describe(predicate).startswith(str(predicate.attribute))
 
 
-@given(expressions, events)
+@given(expressions | expressions_of_terms, events)
 def test_every_node_is_explained_and_can_be_written(expression, event):
     found = explain(expression, event, NOW)
     assert found.holds == expression.holds(event, now=NOW)

@@ -26,8 +26,17 @@ from remuda.model.expressions import (
     clock,
     fold,
 )
+from remuda.model.terms import value_in
 from remuda.model.values import key
-from strategies import NOW, PATHS, events, expressions, expressions_over, predicates
+from strategies import (
+    NOW,
+    PATHS,
+    events,
+    expressions,
+    expressions_of_terms,
+    expressions_over,
+    predicates,
+)
 
 a, b, c = attr("a"), attr("b"), attr("c")
 DEEP = 5000
@@ -136,7 +145,7 @@ def test_weak_and_strong_denials_differ_where_the_attribute_is_missing(predicate
         assert weak.holds(event, now=NOW)
 
 
-@given(expressions, events)
+@given(expressions | expressions_of_terms, events)
 def test_not_is_the_complement(expression, event):
     truth = expression.holds(event, now=NOW)
     assert Not(expression).holds(event, now=NOW) is not truth
@@ -145,14 +154,14 @@ def test_not_is_the_complement(expression, event):
 
 
 def kleene(expression: Expression, event: object) -> bool | None:
-    """SQL's truth: unknown where the attribute is missing; weak negations know all."""
+    """SQL's truth: unknown where the term is missing; weak negations know all."""
     if isinstance(expression, Not):
         return kleene(expression.part, event) is not True
     if isinstance(expression, Predicate):
         certain = expression.polarity is Polarity.EXCLUDED
         if type(expression.condition) in TWO_VALUED or certain:
             return expression.holds(event, now=NOW)
-        missing = expression.attribute.resolve(event) is None
+        missing = value_in(expression.root, event, NOW) is None
         return None if missing else expression.holds(event, now=NOW)
     truths = [kleene(part, event) for part in expression.parts]
     decisive = isinstance(expression, Or)
@@ -161,7 +170,7 @@ def kleene(expression: Expression, event: object) -> bool | None:
     return None if None in truths else not decisive
 
 
-@given(expressions, events)
+@given(expressions | expressions_of_terms, events)
 def test_strong_negation_is_that_of_sql(expression, event):
     denied = expression.part if isinstance(expression, Not) else expression
     if isinstance(expression, Predicate):  # of a predicate, the kind is exchanged

@@ -22,6 +22,7 @@ def warmup(
 
     from remuda.cli.demo_data import draw_day
     from remuda.errors import DeviceError
+    from remuda.index.first_questions import ask_first
     from remuda.index.index import Index
     from remuda.matchers.contract import NAMES
 
@@ -44,4 +45,5 @@ def warmup(
             index.nearest({}, 1)
             index.remove(campaigns[0].id)
             index.merge()
+            ask_first(name)
         console.print(f"{name}: {time.perf_counter() - start:.1f} s")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, islice
@@ -34,8 +35,28 @@ Rows: TypeAlias = Any  # a list of objects, a table or batch of Arrow's, or rows
 Fields: TypeAlias = Callable[[], frozenset[str] | None]  # those looked at, or None for all
 
 AT_ONCE = 1 << 14  # events that are read together where their number is not known
+A_COLUMN = 4  # events that take as long as looking at one more column
 _WIDE = 1 << 23  # cells; a map with more is read row by row
 _JSON_TYPES = {list: "an array", str: "a string", bool: "a boolean", type(None): "null"}
+
+
+class Block:
+    """Rows of a table that are encoded together, though they are asked about a few at a time."""
+
+    def __init__(self, rows: Rows, first: int) -> None:
+        self.first, self.end = first, first + len(rows)
+        self._rows, self._encoding = rows, threading.Lock()
+        self._encoded: list[tuple[Encoder, int, EventBatch]] = []
+
+    def encode(self, encoder: Encoder, now: int, first: int, n: int) -> EventBatch:
+        """Some of the rows in numbers; whoever comes first encodes all of them."""
+        with self._encoding:
+            known = self._encoded
+            found = next((one for by, at, one in known if by is encoder and at == now), None)
+            if found is None:
+                found = arrow.encode(encoder, self._rows, now)
+                known.append((encoder, now, found))
+        return found.some(first - self.first, first - self.first + n)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +65,16 @@ class Portion:
 
     `given` are the rows that they came in, where there is more in these than the events. `errors`
     says of each event why it is not an object, null where it is one; None where no event can be
-    anything else. `first` is how many events came before.
+    anything else. `first` is how many events came before. They may be `within` a
+    block of rows, and begin at `start`, which counts as the block's do.
     """
 
     events: Rows
     given: Rows = None
     errors: Array | None = None
     first: int = 0
+    within: Block | None = None
+    start: int = 0
 
     def __len__(self) -> int:
         return len(self.events)
@@ -72,6 +96,8 @@ class Portion:
         """The events in numbers."""
         if isinstance(self.events, list):
             return encoder.encode(self.events, now)
+        if self.within is not None:
+            return self.within.encode(encoder, now, self.start, len(self))
         return arrow.encode(encoder, self.table, now)
 
     def columns(self, encoder: Encoder, now: int) -> Columns | None:
@@ -107,20 +133,33 @@ class Source:
         self._fields = fields
         self._portions = self._opened(events)
         self._rest: Portion | None = None
+        self._block: Block | None = None  # of what is left
         self._start, self._n_taken = 0, 0
 
     def take(self, n: int) -> Portion | None:
         """The next events, at most n; None where there are no more."""
         while self._rest is None or self._start >= len(self._rest):
-            self._rest, self._start = next(self._portions, None), 0
+            self._rest, self._start, self._block = next(self._portions, None), 0, None
             if self._rest is None:
                 return None
-        found = self._rest.slice(self._start, n)
+        found = self._few(self._rest, n) or self._rest.slice(self._start, n)
         self._start += len(found)
         if self._n_taken != found.first:
             found = replace(found, first=self._n_taken)
         self._n_taken += len(found)
         return found
+
+    def _few(self, rest: Portion, n: int) -> Portion | None:
+        """The next n of a table that is so wide that they are not worth looking at its columns."""
+        if isinstance(rest.events, list | DeviceRows):
+            return None
+        if self._block is None or self._start >= self._block.end:
+            together = A_COLUMN * rest.events.num_columns
+            if n >= min(together, len(rest) - self._start):
+                return None
+            self._block = Block(rest.events.slice(self._start, together), self._start)
+        found = rest.slice(self._start, min(n, self._block.end - self._start))
+        return replace(found, within=self._block, start=self._start)
 
     def _opened(self, events: Any) -> Iterator[Portion]:
         if hasattr(events, "collect") and not _is_arrow(events):  # a lazy frame

@@ -35,7 +35,7 @@ from remuda.index.living import Living
 from remuda.index.matches import Match, Matches
 from remuda.index.merged_parts import merged, worth_merging
 from remuda.index.nearest import Near, shortfall
-from remuda.index.portions import Size, in_order, n_threads
+from remuda.index.portions import Size, in_order, n_threads, sharing
 from remuda.index.question import By, EventWeights, Now, Question, Tags, counted
 from remuda.index.region_answers import Undecided
 from remuda.index.roster import Column, Roster
@@ -379,7 +379,7 @@ class Index:
         """What the work makes of the events, portion by portion, as suits the matcher."""
         source, n = Source(_event(events), fields), n_threads(threads)
         features = conjunction_matcher(self.matcher).features
-        n = min(n, features.callers or n)
+        n = sharing(source, min(n, features.callers or n))
         size = size or Size.shared(source, n, features.at_once or AT_ONCE)
         return in_order(source, work, n, size)
 

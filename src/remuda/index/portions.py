@@ -10,13 +10,12 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TypeVar
 
-from remuda.encoding.events import AT_ONCE, Portion, Source
+from remuda.encoding.events import A_COLUMN, AT_ONCE, Portion, Source
 
 T = TypeVar("T")
 
 THREADS = "REMUDA_THREADS"  # the environment variable that says how many
 _FEWEST = 512  # events of a portion; for fewer, another thread is not worth its start
-_A_COLUMN = 4  # events that take as long as looking at one more column
 _STREAMED = 1 << 13  # events of a portion of a stream, where several threads are to share it
 _FIRST = 256  # events that are asked about first, while it is not known how much they match
 _UNKNOWN = 1 << 22  # matches that the first ones may have together
@@ -42,6 +41,16 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
+def sharing(source: Source, threads: int) -> int:
+    """How many of the threads are worth their start for the events."""
+    return 1 if source.n_rows is not None and source.n_rows <= _fewest(source) else threads
+
+
+def _fewest(source: Source) -> int:
+    """The events that are worth a thread."""
+    return max(_FEWEST, A_COLUMN * source.n_columns)
+
+
 @dataclass(slots=True)
 class Size:
     """How many events to take at a time."""
@@ -62,8 +71,7 @@ class Size:
         if source.n_rows is None:
             return cls(_STREAMED)
         n_turns = -(-source.n_rows // (at_once * threads)) * threads
-        fewest = min(max(_FEWEST, _A_COLUMN * source.n_columns), at_once)
-        return cls(max(-(-source.n_rows // max(n_turns, 1)), fewest))
+        return cls(max(-(-source.n_rows // max(n_turns, 1)), min(_fewest(source), at_once)))
 
     def learn(self, n_events: int, n_matches: int) -> None:
         """Some events matched so many; bounds the next ones."""

@@ -17,9 +17,7 @@ import uvicorn
 
 from remuda.engine.engine import Engine
 from remuda.errors import RemudaError
-from remuda.index.index import Index
-from remuda.language.criterion import Criterion
-from remuda.language.text import parse
+from remuda.index.first_questions import ask_first
 from remuda.service import logs, tracing
 from remuda.service.app import application
 from remuda.service.calls import Service, is_loopback
@@ -211,13 +209,7 @@ def _ignored(_number: int, _frame: Any) -> None:
 def _warm(service: Service) -> None:
     """Compile what the first requests would wait for; then the service is ready."""
     try:
-        index = Index.build([Criterion("a", parse("a = 1 OR b > 2 OR c LIKE '%d%'"))])
-        index.match({"a": 1})
-        index.match_many([{"a": 1}])
-        index.top({"a": 1}, 1)
-        index.update(Criterion("b", parse("b = 1")))
-        index.remove("a")
-        index.merge()  # loading its kernels would hold up all who ask
+        ask_first()
         for name in service.engine.names():
             service.engine.search(name, {})
     except Exception:
