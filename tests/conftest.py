@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 import uuid
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
@@ -23,29 +21,6 @@ os.environ.setdefault("NUMBA_ENABLE_CUDASIM", "1")
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-
-def share_arrays_safely() -> None:
-    """In Numba's simulator two threads may each make the array that they are to share."""
-    from numba.cuda.simulator.kernelapi import FakeCUDAShared
-    from numba.np.numpy_support import as_dtype
-
-    lock, dynamic = threading.Lock(), FakeCUDAShared.array
-
-    def array(self: Any, shape: Any, dtype: Any) -> Any:
-        if shape == 0:
-            return dynamic(self, shape, dtype)
-        caller = sys._getframe(1)
-        line = caller.f_code.co_filename, caller.f_lineno
-        with lock:
-            if line not in self._allocations:
-                self._allocations[line] = np.empty(shape, as_dtype(dtype))
-            return self._allocations[line]
-
-    FakeCUDAShared.array = array
-
-
-if os.environ["NUMBA_ENABLE_CUDASIM"] == "1":
-    share_arrays_safely()
 
 settings.register_profile(
     "remuda",

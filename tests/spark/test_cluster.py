@@ -30,6 +30,7 @@ from strategies import SOAK
 CHILD = Path(__file__).with_name("cluster_child.py")
 SHIPPING = Path(__file__).with_name("shipping_child.py")
 BUILDING = Path(__file__).with_name("building_child.py")
+DEVICES = Path(__file__).with_name("device_child.py")
 N_KILLED = 20 if SOAK else 2
 
 
@@ -79,6 +80,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
                 "REMUDA_CACHE": str(home / "cache"),
                 "SPARK_LOCAL_IP": "127.0.0.1",
                 "SPARK_DAEMON_MEMORY": "256m",
+                "SPARK_WORKER_OPTS": _devices(home),
             }
             env.pop("PYTHONPATH", None)
             log = home / "log"
@@ -94,6 +96,15 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
             more = "--work-dir", str(root / name / "work"), "--port", "0"
             workers.append(start(name, f"{deploy}.worker.Worker", *at, *size, *more, url))
         yield Cluster(url, root, tuple(workers))
+
+
+def _devices(home: Path) -> str:
+    """What a worker is told so that it has one device, whose address is 7."""
+    script = home / "devices.sh"
+    script.write_text("""#!/bin/sh\necho '{"name": "gpu", "addresses": ["7"]}'\n""")
+    script.chmod(0o755)
+    own = "-Dspark.worker.resource.gpu"
+    return f"{own}.amount=1 {own}.discoveryScript={script}"
 
 
 def listening(log: Path) -> str:
@@ -237,3 +248,18 @@ def test_a_healthy_machine(spark, tmp_path: Path) -> None:
 def test_a_directory_that_is_not_there(spark, tmp_path: Path) -> None:
     with pytest.raises(RemudaError, match=r"driver on .*: there is no directory"):
         workers.check_workers(spark, tmp_path / "nowhere")
+
+
+@pytest.mark.outside
+def test_a_task_uses_the_device_that_spark_gave_it(cluster: Cluster, tmp_path: Path) -> None:
+    """Under Numba's simulator, which has one device; the other cannot be there."""
+    rm.Index.build(Criterion(f"r{i}", parse(f"a >= {i}")) for i in range(3)).save(tmp_path / "ads")
+    out = tmp_path / "answers.json"
+    told = answers_of(tmp_path, out, DEVICES, cluster.url, tmp_path / "ads", out)
+    assert told["7"] == {
+        "0": ["r0"],
+        "1": ["r0", "r1"],
+        "2": ["r0", "r1", "r2"],
+        "3": ["r0", "r1", "r2"],
+    }
+    assert "there is no CUDA device 7: this process sees 1" in told["5,6"]

@@ -36,6 +36,7 @@ from remuda.matchers.gpu.layout import (
     TABLE,
     Arranged,
 )
+from remuda.matchers.gpu.simulating import share_arrays_safely
 
 Array: TypeAlias = Any  # on the device
 Number: TypeAlias = Any  # of NumPy's types
@@ -43,6 +44,8 @@ Number: TypeAlias = Any  # of NumPy's types
 cuda: Any = numba.cuda
 config: Any = numba.config
 SIMULATED = bool(config.ENABLE_CUDASIM)
+if SIMULATED:
+    share_arrays_safely()
 config.CUDA_LOW_OCCUPANCY_WARNINGS = 0  # one event is one block, and nothing to warn of
 
 # the simulator's threads are Python's: few of them, and sizes that small tests exceed
