@@ -246,13 +246,19 @@ def _open(evidence: Evidence) -> str:
     undecided = [(one, claim) for one in evidence.verdicts for claim in one.undecided]
     failed = [(one, claim) for one in evidence.verdicts for claim in one.failed]
     unexplained = [one for one in failed if not evidence.explained(*one)]
-    lines = ["## What is not settled", "", "Claims that chance decides:", ""]
-    lines += ["| figure | claim | ours | must be |", "| --- | --- | --- | --- |"]
-    lines += [_open_claim(one, claim, _bounds(claim)) for one, claim in undecided]
-    lines += ["", "Claims that do not hold, and are not explained:", ""]
-    lines += ["| figure | claim | ours | reasons |", "| --- | --- | --- | --- |"]
-    lines += [_open_claim(one, bad, _reasons(one, bad, evidence)) for one, bad in unexplained]
-    return "\n".join([*lines, ""])
+    by_chance = [_open_claim(one, claim, _bounds(claim)) for one, claim in undecided]
+    without = [_open_claim(one, bad, _reasons(one, bad, evidence)) for one, bad in unexplained]
+    lines = ["## What is not settled", ""]
+    lines += _listed("Claims that chance decides", "must be", by_chance)
+    lines += _listed("Claims that do not hold, and are not explained", "reasons", without)
+    return "\n".join(lines)
+
+
+def _listed(which: str, last: str, rows: list[str]) -> list[str]:
+    if not rows:
+        return [f"{which}: none.", ""]
+    head = [f"{which}:", "", f"| figure | claim | ours | {last} |", "| --- | --- | --- | --- |"]
+    return [*head, *rows, ""]
 
 
 def _open_claim(verdict: Verdict, one: Judged, told: str) -> str:
