@@ -15,31 +15,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from remuda.index.index import Index
 from remuda.language.criterion import Criterion
+from remuda.model import conditions as on
 from remuda.model.attributes import Attribute
-from remuda.model.conditions import (
-    Absent,
-    AnyElement,
-    Comparison,
-    Condition,
-    Contains,
-    EveryElement,
-    Exists,
-    In,
-    Like,
-    Missing,
-    Network,
-    NullValue,
-    Prefix,
-    QuotedRange,
-    Range,
-    Regex,
-    Related,
-    Relation,
-    SemVer,
-    Suffix,
-    Under,
-    Version,
-)
 from remuda.model.expressions import Predicate
 from remuda.model.quoted import Quoted
 from strategies import NOW, TREES, events, expressions_of_terms, expressions_of_trees
@@ -75,14 +52,18 @@ KINDS: dict[str, tuple[pa.DataType, list[Any]]] = {
         [[("age", 1)], [("k", 2), ("age", 3)], None, [], [("k", None)]],
     ),
 }
-_ELEMENT = Predicate(Attribute.parse("k"), Exists())
-EACH: tuple[Condition, ...] = (
-    *(In((1, "a")), Range(0), QuotedRange(Quoted("1"))),
-    *(Regex("a.*"), Like("a%"), Prefix("a"), Suffix("b"), Contains("b")),
-    *(Version("1.0", above=True), SemVer("1.2.0", Comparison.AT_LEAST), Network(("10.0.0.0/8",))),
-    *(Under("t", "a", TREES["t"]), Related(Relation.SUBSET, (1, 2, 3))),
-    *(AnyElement(_ELEMENT), EveryElement(_ELEMENT)),
-    *(Exists(), Missing(), NullValue(), Absent()),
+_ELEMENT = Predicate(Attribute.parse("k"), on.Exists())
+EACH: tuple[on.Condition, ...] = (
+    *(on.In((1, "a")), on.Range(0), on.QuotedRange(Quoted("1"))),
+    *(on.Regex("a.*"), on.Like("a%"), on.Prefix("a"), on.Suffix("b"), on.Contains("b")),
+    *(
+        on.Version("1.0", above=True),
+        on.SemVer("1.2.0", on.Comparison.AT_LEAST),
+        on.Network(("10.0.0.0/8",)),
+    ),
+    *(on.Under("t", "a", TREES["t"]), on.Related(on.Relation.SUBSET, (1, 2, 3))),
+    *(on.AnyElement(_ELEMENT), on.EveryElement(_ELEMENT)),
+    *(on.Exists(), on.Missing(), on.NullValue(), on.Absent()),
 )
 COLUMNS = ("a", "b", "c", "user", "tags", "odd name", "items")
 
