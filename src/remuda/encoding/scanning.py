@@ -308,7 +308,7 @@ class Scratch:
     def __init__(self, n_literals: int, most: int) -> None:
         self.stamps = np.zeros(n_literals, np.int32)
         self.clock = 0
-        self.targets = np.empty(max(3 * most, 1 << 12), np.int32)
+        self.targets = np.empty(3 * most + (1 << 12), np.int32)
         self.folded = np.empty(1 << 12, np.uint8)
 
 
@@ -355,22 +355,20 @@ class Scanner:
             scratch.folded = np.empty(2 * n_bytes, np.uint8)
         return scratch
 
-    def scan_grouped(
-        self, data: bytes, sizes: Longs, groups: Longs
-    ) -> tuple[list[int], list[int], list[int]]:
+    def scan_grouped(self, data: bytes, numbers: Longs) -> tuple[list[int], list[int], list[int]]:
         """The spaces of each text by the tables of its group, ascending, each once.
 
         Where those of each end, all of them, and pairs of a text and the ~number of a condition to
-        be tried. The texts stand one behind the other, and then once more in lower case; `sizes`
-        has both.
+        be tried. The texts stand one behind the other, and then once more in lower case;
+        `numbers` has the sizes of both, then the groups.
         """
-        n, done = len(groups), 0
+        n, done = len(numbers) // 3, 0
         scratch = self._lend(n * len(self._groups.tables), len(data))
         ends = np.empty(n, np.int64)
         spaces, doubts = list[int](), list[int]()
         while done < n:
             done, n_spaces, n_doubts, scratch.clock = _scan_grouped(
-                np.frombuffer(data, np.uint8), sizes, groups, self._groups, self.words, done,
+                np.frombuffer(data, np.uint8), numbers, self._groups, self.words, done,
                 scratch.clock, scratch.stamps, scratch.folded, scratch.targets, ends,
             )  # fmt: skip
             doubts += scratch.targets[len(scratch.targets) - n_doubts :].tolist()
@@ -427,8 +425,7 @@ def _scan(
 @kernel
 def _scan_grouped(
     data: Bytes,
-    sizes: Longs,
-    which: Longs,
+    numbers: Longs,
     groups: Groups,
     words: Ints,
     done: int,
@@ -439,13 +436,17 @@ def _scan_grouped(
     ends: Longs,
 ) -> tuple[int, int, int, int]:
     """The same by groups of tables: texts done, spaces, words of doubts at the end, the clock."""
-    n_texts, n, n_doubts = len(which), 0, 0
+    n_texts, n, n_doubts = len(ends), 0, 0
     begin, low = 0, 0
     for i in range(n_texts):
-        low += sizes[i]
+        low += numbers[i]
     before = 0 if done == 0 else ends[done - 1]
     for i in range(n_texts):
-        end, low_end, group = begin + sizes[i], low + sizes[n_texts + i], which[i]
+        end, low_end, group = (
+            begin + numbers[i],
+            low + numbers[n_texts + i],
+            numbers[2 * n_texts + i],
+        )
         if i >= done:
             if len(targets) - n - n_doubts < 3 * groups.most[group]:
                 return i, n, n_doubts, clock

@@ -121,9 +121,12 @@ class Texts:
             sizes += sizes
         else:
             both = [text.encode() for text in texts]
-            both += [text.lower().encode() for text in texts]
+            both += [
+                one.lower() if len(one) == len(text) else text.lower().encode()
+                for one, text in zip(both, texts, strict=True)
+            ]
             data, sizes = b"".join(both), list(map(len, both))
-        ends, found, doubts = self.scanner.scan_grouped(data, np.array(sizes), np.array(groups))
+        ends, found, doubts = self.scanner.scan_grouped(data, np.array([*sizes, *groups], np.int64))
         more: dict[int, list[int]] = {}
         for i, target in zip(doubts[::2], doubts[1::2], strict=True):
             trial = self.tried[~target]
