@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from remuda.arrays import Bools, Longs, frozen, starts_of
+from remuda.arrays import Bools, Ints, Longs, frozen, starts_of
 from remuda.encoding.sets import SetIndex
 from remuda.encoding.spaces import OTHER, LackSpaces, OrderSpaces
 from remuda.encoding.splitting import SplitValues
@@ -33,10 +33,9 @@ from remuda.model.values import is_text
 
 _PLAIN: tuple[Any, ...] = ("", 0, [""])  # values that no dimension may fail for
 _REMEMBERED = 1 << 26  # bytes of values and their spaces; beyond that the memory starts anew
-_MARKS = 16  # bits of the place at which a text is marked as met
-_LAST_MARK = (1 << _MARKS) - 1
 _ENTRY = 200  # bytes of a value that is remembered, beside those of the value and its spaces
 _FLAT = frozenset({str, int, float, bool, type(None)})  # values beneath which there is nothing
+_TEXTS = frozenset({str})
 _MOST_FIELDS = MAX_VISITS // 3  # of an event that is known to be looked at as a whole
 _LARGE = 1 << 14  # bytes of a value that is looked at anew each time
 _LONG = 256  # elements of a list that is
@@ -256,7 +255,6 @@ class Memory:
     taken: int = 0
     seen: list[dict[Any, list[int]]] = field(default_factory=list)
     n_failures: int = 0  # after each, an origin is no longer scanned with all others
-    marks: bytearray = field(default_factory=lambda: bytearray(1 << _MARKS))  # of texts once met
 
     def keep(self, seen: dict[Any, list[int]], key: Any, raw: Any, spaces: list[int]) -> None:
         """Remember the spaces of a value among those of its attribute."""
@@ -343,7 +341,10 @@ class OriginEncoder:
         kind = type(raw)
         if kind is str or kind is int:
             return raw, self.seen.get(raw)
-        key = _key(raw) if kind is not tuple else tuple(map(_key, raw))  # of several attributes
+        if kind is not tuple:
+            key = _key(raw)
+        else:  # of several attributes
+            key = raw if _TEXTS.issuperset(map(type, raw)) else tuple(map(_key, raw))
         if key is None or (kind is tuple and None in key):
             return None, None
         try:
@@ -622,16 +623,28 @@ class Encoder:
     def encode_one(self, event: Any, now: int) -> EventBatch:
         """One event that is a Python object, as a batch."""
         if event or type(event) is not dict:
-            return _alone(self.spaces(event, now))
+            found, fresh = self._gathered(event, now)
+            if not fresh.texts:
+                return _alone(found)
+            spaces = self._scanned(found, fresh, now)
+            return EventBatch(np.array([0, len(spaces)]), spaces)
         if self._of_nothing is None:  # what an event without any field says is always the same
-            found = _alone(self.spaces(event, now))
+            nothing = _alone(self.spaces(event, now))
             if any(one.clocked for one in self._others):
-                return found
-            self._of_nothing = found
+                return nothing
+            self._of_nothing = nothing
         return self._of_nothing
 
     def spaces(self, event: Any, now: int) -> list[int]:
         """The present spaces of one event, ascending, each once."""
+        found, fresh = self._gathered(event, now)
+        return self._scanned(found, fresh, now).tolist() if fresh.texts else found
+
+    def _gathered(self, event: Any, now: int) -> tuple[list[int], _Fresh]:
+        """The spaces of an event, ascending, each once; where texts are left to scan, some of them.
+
+        Those are in any order, and some perhaps twice.
+        """
         if self._texts is None:
             _ = self.texts
         found, fresh, present = list[int](), _Fresh([], [], []), list[tuple[OriginEncoder, Any]]()
@@ -654,15 +667,15 @@ class Encoder:
                 once = False
             elif raw is not None:
                 present.append((encoder, raw))
-        if fresh.texts:
-            found += self._scanned(fresh, now)
         if present:
             for spaces in spaces_of(present, now):
                 found += spaces
+        if fresh.texts:
+            return found, fresh
         if not once:
-            return sorted(set(found))
+            return sorted(set(found)), fresh
         found.sort()
-        return found
+        return found, fresh
 
     def _of_fields(
         self, event: dict[Any, Any], fields: _Fields, now: int, found: list[int], fresh: _Fresh
@@ -694,33 +707,20 @@ class Encoder:
                 left += one.others
         return left
 
-    def _scanned(self, fresh: _Fresh, now: int) -> list[int]:
-        """The spaces of texts that were not seen before; they are remembered if met again.
-
-        Most texts that are new come but once, and to keep one costs more than to scan it. A mark of
-        7 bits is left of each: one that is mistaken for another is kept the first time.
-        """
+    def _scanned(self, found: list[int], fresh: _Fresh, now: int) -> Ints:
+        """The spaces that were found and those of fresh texts; these are kept if met again."""
         texts, encoders, groups = fresh
         try:
-            ends, found, more = self.texts.of_groups(texts, groups)
+            spaces, met = self.texts.of_groups(texts, groups, found)
         except MemoryError:
             raise
         except Exception:  # value by value, so that only what is at fault goes without
             pairs = zip(encoders, texts, strict=True)
-            return [space for one, text in pairs for space in one.spaces(text, now)]
-        memory, marks = self._memory, self._memory.marks
-        for i, mixed in enumerate(map(hash, texts)):
-            place, mark = mixed & _LAST_MARK, mixed >> _MARKS & 255 | 1  # 0 is that of none
-            if marks[place] != mark:
-                marks[place] = mark
-                continue
-            own = found[ends[i - 1] if i else 0 : ends[i]]
-            if i in more:
-                own = sorted({*own, *more[i]})
-            memory.keep(encoders[i].seen, texts[i], texts[i], own)
-        for spaces in more.values():
-            found += spaces
-        return found
+            alone = [space for one, text in pairs for space in one.spaces(text, now)]
+            return np.array(sorted({*found, *alone}), np.int32)
+        for i, own in met.items():
+            self._memory.keep(encoders[i].seen, texts[i], texts[i], own)
+        return spaces
 
 
 def _alone(spaces: list[int]) -> EventBatch:

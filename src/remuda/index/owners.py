@@ -23,9 +23,9 @@ from remuda.index.ranking import criteria_bounds, stand_best_first
 from remuda.jit import kernel
 from remuda.matchers.contract import Hits
 from remuda.matchers.kernels.best import Choice, Room, room_for
-from remuda.matchers.kernels.bits import addresses, as_frozen, pointer
 from remuda.matchers.kernels.programs import truth
 from remuda.matchers.kernels.truth import Event, lay_out, take_away
+from remuda.pointers import addresses, as_frozen, pointer
 
 _ONE = np.uint64(1)
 _ROOMS = 4  # that are kept: as many calls at once find one

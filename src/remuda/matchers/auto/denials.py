@@ -20,7 +20,8 @@ from remuda.jit import bare, inlined, kernel
 from remuda.matchers.auto.blocks import Blocks, append
 from remuda.matchers.auto.layout import ONE, PLACE_CELL, PLACE_DIM, U64, ZERO, get
 from remuda.matchers.auto.words import refused_span
-from remuda.matchers.kernels.bits import as_frozen, pointer, trailing_zeros
+from remuda.matchers.kernels.bits import trailing_zeros
+from remuda.pointers import as_frozen, pointer
 
 _SHIFT = 4
 

@@ -14,8 +14,8 @@ from remuda.matchers.auto.blocks import SIZE, Blocks
 from remuda.matchers.auto.denials import Denials
 from remuda.matchers.auto.listed_events import Listing
 from remuda.matchers.auto.ranked import Alone
-from remuda.matchers.kernels.bits import addresses
 from remuda.model.lazily import lazily
+from remuda.pointers import addresses
 
 _MOST_SPACES = 1 << 17  # of a batch's events
 _FEWEST_ROWS, _MOST_ROWS = 1 << 20, 1 << 25  # in blocks: 4 to 128 MB
