@@ -40,6 +40,9 @@ CRITERIA = [
         parse("lower(a) = lower(b)"),
         parse("lower(a) < b OR c IS NULL"),
         parse("concat(a, b) = 'EvilEvil'"),
+        attr("a") < attr("b"),
+        fn.lower(attr("a")) >= fn.lower(attr("b")),
+        ~(attr("a") <= attr("c")),
     ])
 ]  # fmt: skip
 
@@ -48,6 +51,8 @@ EVENTS: dict[str, dict[Any, Any]] = {
     "a text": {"a": "Evil"},
     "a text in another field": {"z": "so evil"},
     "the same text twice": {"a": "Evil", "b": "Evil"},
+    "two texts, the first before": {"a": "Evil", "b": "f", "c": "other"},
+    "lists to compare": {"a": ["x", "Evil"], "b": "f", "c": 1},
     "two texts": {"a": "evil", "b": "EVIL", "c": "other"},
     "an integer": {"a": 1},
     "truth": {"a": True},

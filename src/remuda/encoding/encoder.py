@@ -36,6 +36,7 @@ _REMEMBERED = 1 << 26  # bytes of values and their spaces; beyond that the memor
 _ENTRY = 200  # bytes of a value that is remembered, beside those of the value and its spaces
 _FLAT = frozenset({str, int, float, bool, type(None)})  # values beneath which there is nothing
 _TEXTS = frozenset({str})
+_QUICK = frozenset({"compare"})  # functions that take less time than to keep what they are asked
 _MOST_FIELDS = MAX_VISITS // 3  # of an event that is known to be looked at as a whole
 _LARGE = 1 << 14  # bytes of a value that is looked at anew each time
 _LONG = 256  # elements of a list that is
@@ -90,6 +91,7 @@ class TermEncoder:
     _chain: tuple[Function, ...] | None = field(init=False)
     # of several attributes: a function, and of each argument the place of its value and its chain
     _joined: tuple[Function, list[tuple[int, tuple[Function, ...]]]] | None = None
+    of_results: dict[Any, list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._chain = None
@@ -132,6 +134,21 @@ class TermEncoder:
         """Whether it would, once there is one."""
         reads = self._chain is not None and {one.name for one in self._chain} <= _TEXTS_OF_TEXTS
         return reads and not self.orders and not self.tests
+
+    @property
+    def compares(self) -> bool:
+        """Whether values are compared: so few results that the spaces of each are kept."""
+        return self._joined is not None and self._joined[0].name in _QUICK
+
+    def compared(self, raw: Any, now: int) -> list[int]:
+        """The spaces of a present raw value, by the result."""
+        value = self.value(raw, now)
+        if value is None or type(value) is list:
+            return self.spaces(raw, now)
+        found = self.of_results.get(value)
+        if found is None:
+            found = self.of_results[value] = sorted(self.spaces(raw, now))
+        return found
 
     @property
     def by_element(self) -> bool:
@@ -291,6 +308,7 @@ class OriginEncoder:
     group: int = -1  # of its terms in the scan, where that says all of a text; else -1
     is_field: bool = field(init=False)  # whether a value of an event is the raw value
     is_everything: bool = field(init=False)
+    compares: bool = False  # whether it is no more than a comparison
     _others: OriginEncoder | None = None
 
     def __post_init__(self) -> None:
@@ -360,6 +378,8 @@ class OriginEncoder:
     def spaces(self, raw: Any, now: int) -> list[int]:
         """The spaces of a present raw value."""
         try:
+            if self.compares:
+                return self.timeless[0].compared(raw, now)
             key, found = self.remembered(raw)
             if found is None:
                 found = _along(self.timeless, raw, now)
@@ -411,7 +431,7 @@ class OriginEncoder:
                 spaces, remaining = term.carefully(raw, now, self.aside)
                 found += spaces
                 kept.append(remaining)
-        self._others, self.group = None, -1
+        self._others, self.group, self.compares = None, -1, False
         self.timeless, self.clocked = made
         self.memory.n_failures += 1
         return sorted(found)
@@ -516,6 +536,11 @@ class Encoder:
             lacks = [(at, one) for at, one in term.cells if isinstance(one, LackSpaces)]
             encoder.lacks += lacks
         self.origins = list(by_origin.values())
+        for encoder in self.origins:
+            terms_of = encoder.timeless
+            encoder.compares = len(terms_of) == 1 and terms_of[0].compares and not encoder.clocked
+            if encoder.compares:
+                memory.seen.append(terms_of[0].of_results)
         self._memory = memory
         self._texts: Texts | None = None
         self._of_nothing: EventBatch | None = None
@@ -662,19 +687,20 @@ class Encoder:
             left = [one for name in names for one in self._by_name.get(name, ())] + self._others
         for encoder in left:
             raw = encoder.raw(event, found)
-            if type(raw) is list and raw and encoder.group >= 0:
-                found += fresh.of_elements(encoder, raw, now)
+            if raw is None:
+                continue
+            if type(raw) is list and encoder.group >= 0:
+                found += fresh.of_elements(encoder, raw, now) if raw else encoder.spaces(raw, now)
                 once = False
-            elif raw is not None:
+            elif encoder.compares:
+                found += encoder.spaces(raw, now)
+            else:
                 present.append((encoder, raw))
         if present:
-            for spaces in spaces_of(present, now):
-                found += spaces
-        if fresh.texts:
-            return found, fresh
-        if not once:
-            return sorted(set(found)), fresh
-        found.sort()
+            found += [space for spaces in spaces_of(present, now) for space in spaces]
+        if not fresh.texts:
+            found = found if once else list(set(found))
+            found.sort()
         return found, fresh
 
     def _of_fields(
