@@ -70,6 +70,7 @@ _ANY = 255  # the last level there is
 _BITS = 64
 _AHEAD, _FIRST = np.uint64(64), np.uint64(4)  # clauses whose owners are asked for together
 _TOGETHER = np.uint64(32)  # found, or to be verified: memory answers for all of them at once
+_LINES = 4  # of a cluster that are asked for at once: many are left after a few entries
 _STEP = 4  # levels that a round reaches beyond the nearest: with more, more is verified in vain
 # what `steps` has: the next visit of the round, how many visits stay for the next round, and how
 # many this one has; the level that it reaches, the nearest beyond it so far; the nearest of all
@@ -378,7 +379,8 @@ def _enter(
                 alone.visits[n_visits], alone.offsets[n_visits] = cluster, 0
                 n_visits += 1
                 n_entries += get(cluster, CLUSTER_ENTRIES)
-                prefetch(arena, get(cluster, CLUSTER_AT))
+                for line in range(_LINES):
+                    prefetch(arena, get(cluster, CLUSTER_AT) + np.uint64(line) * LINE)
     return n_visits, np.int64(n_entries), ~present
 
 
