@@ -29,13 +29,10 @@ import numba
 import numpy as np
 from numba.core import event
 from numba.core.caching import NullCache
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, CompileResult
+from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
-from numba.core.typed_passes import AnnotateTypes
 
 _PATIENCE = 1.0  # seconds of compiling before a line says so
 _DIGEST = 32  # bytes of a checksum, which stands before what is kept
@@ -74,42 +71,10 @@ def apart(loop: Callable[..., Any]) -> Callable[..., Any]:
 def _compiled(loop: Callable[..., Any], *, counting: bool, **options: Any) -> Callable[..., Any]:
     options["_nrt"] = counting  # said to each, or a kernel takes after whoever calls it first
     options["no_cfunc_wrapper"] = True  # nobody hands a kernel to C
-    dispatcher = numba.njit(nogil=True, pipeline_class=_OnceOptimised, **options)(loop)
+    dispatcher = numba.njit(nogil=True, **options)(loop)
     if isinstance(dispatcher, Dispatcher):  # not where NUMBA_DISABLE_JIT leaves the loop as it is
         dispatcher._cache = _Kept(dispatcher)  # type: ignore[attr-defined]
     return cast("Callable[..., Any]", dispatcher)
-
-
-class _Library(JITCodeLibrary):
-    """Code that is optimised as a whole; function by function before it took an eighth more."""
-
-    def _optimize_functions(self, ll_module: Any) -> None:
-        ll_module.data_layout = self._codegen._data_layout
-
-
-@register_pass(mutates_CFG=False, analysis_only=True)  # type: ignore[no-untyped-call]
-class _InLibrary(AnalysisPass):
-    """Has the code of a kernel go into a library of ours."""
-
-    _name = "remuda_in_library"
-
-    def __init__(self) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-
-    def run_pass(self, state: Any) -> bool:
-        name, codegen = state.func_id.func_qualname, state.targetctx.codegen()
-        state.library = _Library(codegen, name)  # type: ignore[no-untyped-call]
-        state.library.enable_object_caching()
-        return False
-
-
-class _OnceOptimised(Compiler):
-    def define_pipelines(self) -> list[Any]:
-        pipelines: list[Any] = super().define_pipelines()  # type: ignore[no-untyped-call]
-        for pipeline in pipelines:
-            pipeline.add_pass_after(_InLibrary, AnnotateTypes)
-            pipeline.finalize()
-        return pipelines
 
 
 class _Kept(NullCache):
