@@ -8,6 +8,7 @@ tree, share what is the same in them; nothing has to be thrown away when a file 
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import inspect
 import logging
@@ -69,6 +70,7 @@ def apart(loop: Callable[..., Any]) -> Callable[..., Any]:
 
 def _compiled(loop: Callable[..., Any], *, counting: bool, **options: Any) -> Callable[..., Any]:
     options["_nrt"] = counting  # said to each, or a kernel takes after whoever calls it first
+    options["no_cfunc_wrapper"] = True  # nobody hands a kernel to C
     dispatcher = numba.njit(nogil=True, **options)(loop)
     if isinstance(dispatcher, Dispatcher):  # not where NUMBA_DISABLE_JIT leaves the loop as it is
         dispatcher._cache = _Kept(dispatcher)  # type: ignore[attr-defined]
@@ -221,15 +223,26 @@ def _say_once(line: str, *facts: Any) -> None:
 
 
 class _Patience(event.Listener):
-    """Says once that kernels are being compiled, when that takes long."""
+    """Says once that kernels are being compiled, when that takes long.
+
+    Meanwhile nobody looks for cycles: there are few, and the search took an eighth of the time.
+    """
 
     def __init__(self) -> None:
         self.started, self.spent = 0.0, 0.0
+        self.depth, self.collects = 0, True  # one thread compiles at a time
 
     def on_start(self, _: Any) -> None:
         self.started = time.perf_counter()
+        if self.depth == 0:
+            self.collects = gc.isenabled()
+            gc.disable()
+        self.depth += 1
 
     def on_end(self, _: Any) -> None:
+        self.depth -= 1
+        if self.depth == 0 and self.collects:
+            gc.enable()
         self.spent += time.perf_counter() - self.started
         self.started = time.perf_counter()
         if self.spent > _PATIENCE:

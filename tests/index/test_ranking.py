@@ -21,6 +21,7 @@ from remuda.language.criterion import Criterion
 from remuda.language.python import attr
 from remuda.matchers.contract import NAMES
 from remuda.model.expressions import And, Expression, Or
+from remuda.workload.ads import Ads
 from strategies import NOW, SEED, count
 
 _ATTRIBUTES = "abcdef"
@@ -222,6 +223,29 @@ def test_most_are_never_looked_at_where_weights_tell_them_apart(many, weights, t
         events = part.segment.encoder.encode([visit], NOW)
         looked, left = part.segment.looked_at(events, part.wanted(question))
         assert left > 2 * looked
+
+
+def _weighted(expression: Expression, rng: random.Random) -> Expression:
+    """A conjunction, each of whose predicates weighs something."""
+    parts = expression.parts if isinstance(expression, And) else (expression,)
+    return And(*(part.weight(rng.choice((0.1, 0.2, 0.4, 1.0, 3.0))) for part in parts))
+
+
+def test_what_was_asked_before_changes_nothing() -> None:
+    """Few criteria match some of the events and many others: each begins where others ended."""
+    drawn = Ads(4_000, n_events=12, n_dims=20, subscription_size=3.0, max_size=9, event_size=12)
+    workload, rng = drawn.draw(), random.Random(2)
+    expressions = [_weighted(one, rng) for one in workload.expressions()]
+    criteria = [Criterion(f"c{i:04}", one) for i, one in enumerate(expressions)]
+    index, events = Index.build(criteria), [*workload.event_dicts(), {}]
+    scores = [scores_of(criteria, event, None) for event in events]
+    assert min(map(len, scores)) < 100 < 200 < max(map(len, scores))
+    for n in (10, 1, 100, 4_000, 10):
+        found = index.top_many(events, n)
+        for i, known in enumerate(scores):
+            expected = best_by_sorting(known, n)
+            assert [tuple(one) for one in found.best(i)] == expected
+            assert [tuple(one) for one in index.top(events[i], 3)] == best_by_sorting(known, 3)
 
 
 def _one_clause(n: int = 300) -> list[Criterion]:

@@ -83,6 +83,7 @@ def demo(
         return
     import numpy as np
 
+    from remuda.index.first_questions import ask_first
     from remuda.index.index import Index, load
 
     console = Console(highlight=False)
@@ -97,6 +98,7 @@ def demo(
             few.match_many(day.visits.slice(0, 100))
             few.top(_visit(day, 0), 3)
             few.nearest(_visit(day, 0), 3)
+            ask_first()
         answers = (_on_spark if spark and _has_spark(console) else _in_process)(console, step, day)
         index = load(day.index)
         _show_reach(console, answers)

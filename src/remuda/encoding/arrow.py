@@ -12,15 +12,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from remuda.arrays import Longs, Ragged, ragged, starts_of, take_rows
+from remuda.arrays import Ints, Longs, Ragged, ragged, starts_of, take_rows
 from remuda.encoding import addresses
 from remuda.encoding.columns import Codes, Columns, Cut, Numbers
 from remuda.encoding.device_columns import Bits, DeviceColumn, DeviceRows
 from remuda.encoding.encoder import Encoder, OriginEncoder, TermEncoder
+from remuda.encoding.number_columns import cut_numbers
 from remuda.encoding.spaces import NETWORKS, OTHER, OrderSpaces, ValueSpaces
 from remuda.encoding.table import EventBatch
 from remuda.encoding.term_columns import DAY, FIRST_DAY, LAST_DAY, Column, evaluated
 from remuda.encoding.texts import by_row
+from remuda.jit import kernel
 from remuda.model.attributes import Attribute, Digits, Element, Every, Lack, Step
 from remuda.model.terms import Call, Joint
 from remuda.model.values import Kind, tidy
@@ -56,16 +58,19 @@ def encode(encoder: Encoder, table: pa.Table | pa.RecordBatch, now: int) -> Even
         values = _resolve(columns, one.origin, n)
         present = np.empty(0, np.int64)
         if values is not None and len(values) > values.null_count:
-            present, found = _encoded(one, values, now)
-            present = np.repeat(present, np.diff(found.starts))
+            cut = _numbers_cut(one, values)
+            if cut is None:
+                present, found = _encoded(one, values, now)
+                cut = np.repeat(present, np.diff(found.starts)), found.items
+            present = cut[0]
             rows.append(present)
-            spaces.append(found.items)
+            spaces.append(cut[1])
         if one.lacks and values is not None:
             missing = np.setdiff1d(np.arange(n), present)  # a present value is in some space
             found = _lacking(one, one.origin, columns, values, missing)
             rows.append(np.repeat(missing, np.diff(found.starts)))
             spaces.append(found.items)
-    return _by_row(np.concatenate(rows), np.concatenate(spaces), n)
+    return EventBatch(*_by_row(np.concatenate(rows), np.concatenate(spaces), n))
 
 
 @dataclass(slots=True)
@@ -212,6 +217,17 @@ def _everywhere(
     return np.arange(n_rows), by_row(np.concatenate(rows), np.concatenate(spaces), n_rows)
 
 
+def _numbers_cut(encoder: OriginEncoder, values: Array) -> tuple[Longs, Ints] | None:
+    """The rows that have a number, and their spaces; None for all but numbers on one dimension."""
+    if not isinstance(values, pa.Array) or not _is_machine_number(values.type):
+        return None
+    plain = _only_values(encoder)
+    if plain is None or len(plain) > 1 or type(plain[0][1]) is not ValueSpaces:
+        return None
+    start, among = plain[0]
+    return cut_numbers(values, among, start)
+
+
 def _encoded(encoder: OriginEncoder, values: Array, now: int) -> tuple[Longs, Ragged]:
     """The rows that have a value, and their spaces."""
     try:
@@ -241,11 +257,19 @@ def _lacking(
     return ragged([encoder.lacking(attribute.lack(events[row])) for row in rows.tolist()])
 
 
-def _by_row(rows: NDArray[Any], spaces: NDArray[Any], n_rows: int) -> EventBatch:
-    """The events of pairs that come attribute by attribute."""
-    starts = starts_of(np.bincount(rows, minlength=n_rows))
-    short = rows.astype(np.uint16) if n_rows <= 1 << 16 else rows  # which sorts in linear time
-    return EventBatch(starts, spaces[np.argsort(short, kind="stable")])
+@kernel
+def _by_row(rows: Longs, spaces: Ints, n_rows: int) -> tuple[Longs, Ints]:
+    """Where the spaces of each row begin, and all of them, of pairs that come in any order."""
+    starts = np.zeros(n_rows + 1, np.int64)
+    for row in rows:
+        starts[row + 1] += 1
+    for row in range(n_rows):
+        starts[row + 1] += starts[row]
+    free, found = starts[:-1].copy(), np.empty(len(spaces), np.int32)
+    for i in range(len(rows)):
+        found[free[rows[i]]] = spaces[i]
+        free[rows[i]] += 1
+    return starts, found
 
 
 class _NotByColumnError(Exception):

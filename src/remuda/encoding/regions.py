@@ -7,14 +7,14 @@ one attribute do not depend on those of another: a region is a product.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, ClassVar, NamedTuple
 
+from remuda.encoding.cuts import Cut, n_before, n_up_to
 from remuda.encoding.forms import MAX_CLAUSES, Form, form_of
-from remuda.encoding.spaces import OTHER, Cut, Span, ValueSpaces, range_cuts
+from remuda.encoding.spaces import OTHER, Span, ValueSpaces, range_cuts
 from remuda.encoding.vocabulary import View, view_of
 from remuda.encoding.witnesses import is_scalar, value_between
 from remuda.errors import InvalidRegion
@@ -171,8 +171,8 @@ def _scalar_points(spaces: ValueSpaces, but: Collection[Any]) -> list[int]:
 def _met(spaces: ValueSpaces, kind: Kind, lower: Cut | None, upper: Cut | None) -> list[Span]:
     """The spaces of a kind that have values between the cuts, neighbours together."""
     cuts, first = spaces.cuts[kind], spaces.first[kind]
-    begin = 0 if lower is None else bisect_right(cuts, lower)
-    end = len(cuts) if upper is None else bisect_left(cuts, upper)
+    begin = 0 if lower is None else n_up_to(cuts, lower)
+    end = len(cuts) if upper is None else n_before(cuts, upper)
     if kind is Kind.NUMBER:  # dense, so that at most what is beyond infinity is empty
         begin += begin < end and not _has_value(kind, lower, cuts[begin])
         end -= begin < end and not _has_value(kind, cuts[end - 1], upper)

@@ -7,17 +7,16 @@ right before or right after itself, and between two cuts no predicate can tell v
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from remuda.arrays import Floats, Longs
+from remuda.encoding.cuts import AFTER, BEFORE, Cut, first_beyond, n_before, packed
 from remuda.model.attributes import Lack
 from remuda.model.conditions import (
     Absent,
@@ -38,16 +37,13 @@ from remuda.model.conditions import (
 from remuda.model.hierarchies import Hierarchy
 from remuda.model.lazily import lazily
 from remuda.model.networks import address_at, place_of
-from remuda.model.values import Kind, is_text, key, number, ordered
+from remuda.model.values import Kind, is_text, key, ordered
 from remuda.model.versions import VersionKey, version_key
 
 Span = tuple[int, int]
-Cut = tuple[Any, int]  # a value, and 0 for the cut right before it or 1 for right after
 
 OTHER = 1
-_BEFORE, _AFTER = 0, 1
 _LAST_CHARACTER = chr(0x10FFFF)
-_INT64 = np.iinfo(np.int64)
 _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 
 
@@ -57,9 +53,11 @@ class ValueSpaces:
     def __init__(self, conditions: Iterable[Condition]) -> None:
         self._set(*collected(conditions))
 
-    def _set(self, points: Iterable[Hashable], cuts: dict[Kind, list[Cut]]) -> None:
+    def _set(self, points: Iterable[Hashable], cuts: Mapping[Kind, Sequence[Cut]]) -> None:
         self.points = {point: OTHER + 1 + i for i, point in enumerate(points)}
-        self.cuts = cuts
+        self.cuts = dict(cuts)
+        if Kind.NUMBER in cuts:
+            self.cuts[Kind.NUMBER] = packed(cuts[Kind.NUMBER])
         self.first: dict[Kind, int] = {}
         n = OTHER + len(self.points)
         for kind, found in self.cuts.items():
@@ -68,7 +66,9 @@ class ValueSpaces:
         self.n_present = n
 
     @classmethod
-    def restored(cls, points: Iterable[Hashable], cuts: dict[Kind, list[Cut]]) -> ValueSpaces:
+    def restored(
+        cls, points: Iterable[Hashable], cuts: Mapping[Kind, Sequence[Cut]]
+    ) -> ValueSpaces:
         """The partition with these points and cuts, in order."""
         made = cls(())
         made._set(points, cuts)
@@ -82,7 +82,7 @@ class ValueSpaces:
         kind, comparable = found
         if kind not in self.first:
             return OTHER
-        return self.first[kind] + bisect_left(self.cuts[kind], (comparable, 0.5))
+        return self.first[kind] + n_before(self.cuts[kind], (comparable, AFTER))
 
     def spans(self, condition: Condition) -> list[Span]:
         """The present spaces whose values the condition accepts."""
@@ -108,11 +108,7 @@ class ValueSpaces:
 
         A number's space is then the first of the numbers plus how many of these it reaches.
         """
-        cuts = self.cuts.get(Kind.NUMBER, [])
-        integers = [_first_integer(cut) for cut in cuts]
-        reachable = [max(value, _INT64.min) for value in integers if value <= _INT64.max]
-        floats = [at for at in map(_first_float, cuts) if not math.isnan(at)]
-        return np.array(reachable, np.int64), np.array(floats, np.float64)
+        return first_beyond(self.cuts.get(Kind.NUMBER, ()))
 
     @lazily
     def moments(self) -> dict[Kind, Longs]:
@@ -143,8 +139,8 @@ class ValueSpaces:
 
     def _between(self, kind: Kind, lower: Cut | None, upper: Cut | None) -> list[Span]:
         cuts, first = self.cuts[kind], self.first[kind]
-        begin = 0 if lower is None else bisect_left(cuts, lower) + 1
-        end = len(cuts) + 1 if upper is None else bisect_left(cuts, upper) + 1
+        begin = 0 if lower is None else n_before(cuts, lower) + 1
+        end = len(cuts) + 1 if upper is None else n_before(cuts, upper) + 1
         return [(first + begin, first + end)] if begin < end else []
 
 
@@ -245,7 +241,7 @@ def _version_place(value: Any) -> VersionKey | None:
 
 
 def _version_wanted(condition: Version) -> list[tuple[Cut | None, Cut | None]]:
-    cut = condition.base, _AFTER if condition.above is condition.strict else _BEFORE
+    cut = condition.base, AFTER if condition.above is condition.strict else BEFORE
     return [(cut, None) if condition.above else (None, cut)]
 
 
@@ -257,15 +253,15 @@ def _semver_wanted(condition: SemVer) -> list[tuple[Cut | None, Cut | None]]:
     base = str(condition.key)
     match condition.operator:
         case Comparison.BELOW:
-            return [(None, (base, _BEFORE))]
+            return [(None, (base, BEFORE))]
         case Comparison.AT_MOST:
-            return [(None, (base, _AFTER))]
+            return [(None, (base, AFTER))]
         case Comparison.EQUAL:
-            return [((base, _BEFORE), (base, _AFTER))]
+            return [((base, BEFORE), (base, AFTER))]
         case Comparison.AT_LEAST:
-            return [((base, _BEFORE), None)]
+            return [((base, BEFORE), None)]
         case Comparison.ABOVE:
-            return [((base, _AFTER), None)]
+            return [((base, AFTER), None)]
 
 
 def semvers(reading: SemVer) -> Order:
@@ -275,8 +271,7 @@ def semvers(reading: SemVer) -> Order:
 
 def _network_wanted(condition: Network) -> list[tuple[Cut | None, Cut | None]]:
     return [
-        ((address_at(first), _BEFORE), (address_at(last), _AFTER))
-        for first, last in condition.blocks
+        ((address_at(first), BEFORE), (address_at(last), AFTER)) for first, last in condition.blocks
     ]
 
 
@@ -285,7 +280,7 @@ NETWORKS = Order(place_of, _network_wanted)
 
 def _under_wanted(condition: Under) -> list[tuple[Cut | None, Cut | None]]:
     order, span = condition.known.order, condition.span
-    return [] if span is None else [((order[span[0]], _BEFORE), (order[span[1]], _AFTER))]
+    return [] if span is None else [((order[span[0]], BEFORE), (order[span[1]], AFTER))]
 
 
 def nodes(tree: Hierarchy) -> Order:
@@ -314,7 +309,7 @@ def _collect(
                 points[point] = None
             else:
                 kind, value = found
-                cuts.setdefault(kind, set()).update(((value, _BEFORE), (value, _AFTER)))
+                cuts.setdefault(kind, set()).update(((value, BEFORE), (value, AFTER)))
     elif isinstance(condition, Range):
         made = cuts.setdefault(condition.kind, set())
         made.update(cut for cut in range_cuts(condition) if cut is not None)
@@ -329,8 +324,8 @@ def _collect(
 def range_cuts(condition: Range) -> tuple[Cut | None, Cut | None]:
     lower, upper = condition.bounds
     return (
-        None if lower is None else (lower, _BEFORE if condition.lower_closed else _AFTER),
-        None if upper is None else (upper, _AFTER if condition.upper_closed else _BEFORE),
+        None if lower is None else (lower, BEFORE if condition.lower_closed else AFTER),
+        None if upper is None else (upper, AFTER if condition.upper_closed else BEFORE),
     )
 
 
@@ -338,7 +333,7 @@ def _prefix_cuts(text: str) -> tuple[Cut | None, Cut | None]:
     """The strings that begin with `text` are an interval of their order."""
     stem = text.rstrip(_LAST_CHARACTER)
     after = stem[:-1] + _next_character(stem[-1]) if stem else None
-    return (text, _BEFORE) if text else None, None if after is None else (after, _BEFORE)
+    return (text, BEFORE) if text else None, None if after is None else (after, BEFORE)
 
 
 def _next_character(character: str) -> str:
@@ -355,36 +350,3 @@ def _joined(spans: Iterable[Span]) -> list[Span]:
         else:
             joined.append((lo, hi))
     return joined
-
-
-def _first_integer(cut: Cut) -> int:
-    value, side = cut
-    if isinstance(value, float) or (isinstance(value, Decimal) and value.is_infinite()):
-        return _INT64.max + 1 if value > 0 else _INT64.min
-    if (
-        isinstance(value, Decimal) and abs(value.adjusted()) > 400
-    ):  # another is as good, and quicker
-        far = 10**400 if value.adjusted() > 0 else Decimal("0.5")
-        value = far * (value > 0) - far * (value < 0)
-    whole: int = math.ceil(value)
-    return whole + 1 if side == _AFTER and whole == value else whole
-
-
-def _first_float(cut: Cut) -> float:
-    value, side = cut
-    try:
-        at = float(value)
-    except OverflowError:
-        at = math.inf if value > 0 else -math.inf
-    while _beyond(at, value, side) and at > -math.inf:
-        at = math.nextafter(at, -math.inf)
-    while not _beyond(at, value, side):
-        if at == math.inf:
-            return math.nan  # no float lies beyond
-        at = math.nextafter(at, math.inf)
-    return at
-
-
-def _beyond(at: float, value: Any, side: int) -> bool:
-    exact = number(at)
-    return exact is not None and (exact > value or (exact == value and side == _BEFORE))

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from remuda.encoding.cuts import Cut
 from remuda.encoding.spaces import (
     OTHER,
-    Cut,
     Order,
     OrderSpaces,
     Span,

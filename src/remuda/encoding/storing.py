@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from remuda.arrays import starts_of
+from remuda.encoding.cuts import Cut, of_whole
 from remuda.encoding.spaces import LackSpaces, OrderSpaces, ValueSpaces
 from remuda.encoding.table import ClauseTable
 from remuda.encoding.vocabulary import YES, Dimension, Spaces, View, Vocabulary, order_of
@@ -111,7 +112,12 @@ def _spaces(dimension: Dimension, written: Any) -> Spaces:
             return None
 
 
-def _cuts(values: Iterable[Any], sides: Iterable[int]) -> list[tuple[Any, int]]:
+def _cuts(values: list[Any], sides: list[int]) -> Sequence[Cut]:
+    if len(values) != len(sides):
+        raise ValueError("each cut has a value and a side")
+    whole = of_whole(values, sides)
+    if whole is not None:
+        return whole
     found = []
     last = None  # the two sides of a value share it
     for value, side in zip(values, sides, strict=True):

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import MAX_EMAX, MIN_EMIN, Context
 from typing import Any
 
-from remuda.encoding.spaces import Cut
+from remuda.encoding.cuts import Cut
 from remuda.model.values import Kind
 
 _AFTER = 1

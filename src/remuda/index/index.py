@@ -393,7 +393,7 @@ class Index:
     ) -> Iterator[Longs]:
         """Counts of portion after portion, of few events where hits must be kept to be counted."""
         adds_up = all(part.adds_up(question) for part in state.parts)
-        size = None if adds_up else Size.few(len(state))
+        size = None if adds_up else Size.counted(len(state))
         fields = partial(_fields, state)
         for portion, counts in self._portioned(events, count, threads, size, fields):
             if size is not None:

@@ -56,12 +56,17 @@ class Size:
     """How many events to take at a time."""
 
     events: int
-    bounded: bool = False  # so few that their matches take little memory
+    most: int | None = None  # matches that they may have together
 
     @classmethod
-    def few(cls, n_criteria: int) -> Size:
+    def few(cls, n_criteria: int, most: int = _HITS) -> Size:
         """A size that follows the number of matches; at first, all criteria may hold."""
-        return cls(max(1, min(_FIRST, _UNKNOWN // max(n_criteria, 1))), bounded=True)
+        return cls(max(1, min(_FIRST, _UNKNOWN // max(n_criteria, 1))), most)
+
+    @classmethod
+    def counted(cls, n_criteria: int) -> Size:
+        """The same where each is counted: as many matches as there are counts take no more room."""
+        return cls.few(n_criteria, max(_HITS, n_criteria))
 
     @classmethod
     def shared(cls, source: Source, threads: int, at_once: int = AT_ONCE) -> Size:
@@ -75,8 +80,8 @@ class Size:
 
     def learn(self, n_events: int, n_matches: int) -> None:
         """Some events matched so many; bounds the next ones."""
-        if self.bounded:
-            fitting = _HITS * n_events // max(n_matches, 1)
+        if self.most is not None:
+            fitting = self.most * n_events // max(n_matches, 1)
             self.events = max(1, min(fitting, _GROWTH * n_events, AT_ONCE))
 
 

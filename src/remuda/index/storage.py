@@ -277,7 +277,8 @@ def write_segment(part: Part, facts: Mapping[str, Any], path: Location) -> str:
     store, home = store_of(path), part.segment.home
     if home is not None:
         name = Path(home).name
-        if home == store.home(name) and store.has(name):
+        there = home == store.home(name) and store.has(name)
+        if there and not _is_outdated(store.manifest(name)[0]["headers"], facts["matcher"]):
             return name
     documents = _documents(part.roster)  # which may refuse
     name = f"s-{uuid.uuid4().hex[:16]}"
@@ -432,14 +433,26 @@ def _stored_segment(
     return Segment.over(plan, Lazy(vocabulary), matcher, ranks, stored, home)
 
 
+def _is_outdated(headers: Mapping[str, Any], matcher: str) -> bool:
+    """Whether matchers of a segment have another layout, so that they were built anew."""
+    kinds = {"matcher": conjunction_matcher(matcher), "cnf": cnf_matcher(matcher)}
+    return any(_is_other(kind, headers[what]) for what, kind in kinds.items())
+
+
+def _is_other(kind: Any, header: Any) -> bool:
+    """Whether a matcher was stored, in another layout than this code has."""
+    layout = _layout(kind)
+    return layout is not None and header is not None and not fits(kind, layout, header)
+
+
 def _stored_matcher(reading: Reading, what: str, kind: Any, plan: Plan) -> Any:
     """A matcher as it was written; None where it must be built anew from the plan."""
-    layout, header = _layout(kind), reading.facts["headers"][what]
-    if layout is None:
+    header = reading.facts["headers"][what]
+    if _layout(kind) is None:
         return None
     if header is None:  # it was saved with another matcher, which is not stored
         return None
-    if not fits(kind, layout, header):
+    if _is_other(kind, header):
         _log.warning("%s has another layout of %s: it is built anew", reading.path, kind.__name__)
         return None
     file = f"{what}.bin"

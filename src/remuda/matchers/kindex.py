@@ -28,8 +28,10 @@ from remuda.matchers.kernels.best import (
     Room,
     bar_of,
     consider,
+    enlarged,
     enter_event,
     leave_event,
+    n_chosen,
 )
 from remuda.matchers.kernels.disjunctions import (
     flat_rows,
@@ -267,7 +269,7 @@ def _search(  # noqa: C901, PLR0912, PLR0915 - the loop of both algorithms stand
         n_groups = met.groups[n_keys - 1] + 1 if n_keys else 0
         factor = -1.0
         if choosing is not None:
-            factor = enter_event(event, choosing.choice, choosing.asked, choosing.room)
+            factor = enter_event(event, choosing.asked, choosing.room)
             _weigh_groups(n_groups, begin, factor, met.sizes, spaces, choosing, group_weights)
         if ranked:
             lay_out(laid_out, begin, end, keys.dim_of_space)
@@ -319,9 +321,10 @@ def _search(  # noqa: C901, PLR0912, PLR0915 - the loop of both algorithms stand
                     rows[n] = row
                     n += 1
         if choosing is not None:
-            rows, scores, n = leave_event(
-                event, choosing.choice, choosing.asked, choosing.room, rows, scores, n
-            )
+            needed = n + n_chosen(choosing.room)
+            if needed > min(len(rows), len(scores)):
+                rows, scores = enlarged(rows, scores, needed)
+            n = leave_event(event, choosing.choice, choosing.asked, choosing.room, rows, scores, n)
         if ranked:
             take_away(laid_out, begin, end, keys.dim_of_space)
             scores, rows = drain(best_scores, best_rows, n_kept, scores, rows, n)

@@ -13,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remuda.arrays import Floats, Ints, Longs, frozen
+from remuda.jit import bare
 from remuda.matchers.contract import Merits
 
 _MOST = 256
+_FINE = 64  # levels, the last ones, of which a signature tells two from the next two
 _BITS = 64
 
 
@@ -57,6 +59,24 @@ def standing_of(n_clauses: int, merits: Merits | None) -> tuple[Standing, Levels
     first = order[cuts]
     best = merits.scores[first], merits.ranks[first]
     return Standing(places, levels, order), Levels(*frozen(best), np.zeros(0, np.uint8))
+
+
+def in_signatures(levels: NDArray[np.uint8], n_levels: int) -> NDArray[np.uint8]:
+    """Levels in six bits, in the same order."""
+    beyond = levels.astype(np.int64) - (n_levels - _FINE)
+    return (np.maximum(beyond, 0) >> 1).astype(np.uint8)
+
+
+@bare
+def in_signature(level: int, n_levels: int) -> int:
+    """One level in six bits; any beyond the last as that."""
+    return max(min(level, n_levels - 1) - (n_levels - _FINE), 0) >> 1
+
+
+@bare
+def first_level(in_signature: int, n_levels: int) -> int:
+    """The best of the levels that a signature has so."""
+    return max(n_levels - _FINE + 2 * in_signature, 0) if in_signature else 0
 
 
 def with_denials(levels: Levels, standing: Standing, denied: Ints) -> Levels:

@@ -10,7 +10,7 @@ Predicates that are not narrow cover too many leaves to be worth a place in thei
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -28,6 +28,7 @@ from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.verify import Arrived, arrive
 from remuda.matchers.pstforest import (
     Forest,
+    OnForest,
     SignedLeaves,
     Trees,
     access_predicates,
@@ -42,9 +43,7 @@ from remuda.matchers.pstforest import (
 
 _BITS_EACH = 6  # in a signature, for each clause there
 _FRESH_BITS = 256  # in the signature of a leaf that had no clause
-_ZERO, _ONE, _WORD, _HALF, _IN_WORD = (np.uint64(n) for n in (0, 1, 6, 32, 63))
-_LOW_HALF = np.uint64(0xFFFFFFFF)
-_GOLDEN = np.uint64(0x9E3779B1)
+_ZERO, _HALF = np.uint64(0), np.uint64(32)
 
 
 class Signed(NamedTuple):
@@ -114,17 +113,15 @@ class Signatures:
 
 
 @dataclass(slots=True)
-class PSTBloom:
+class PSTBloom(OnForest):
     """Clauses listed on leaves by their access predicates, and signed there by the others."""
 
     features: ClassVar[Features] = Features(
         layout=1, takes_sample=True, changes=True, takes_gap=True, parameters=("bits", "span")
     )
 
-    forest: Forest
     signatures: Signatures
     bits: int = _BITS_EACH
-    _arrays: tuple[NDArray[Any], ...] | None = field(init=False, default=None)  # what `match` reads
 
     @classmethod
     def build(
@@ -190,22 +187,9 @@ class PSTBloom:
             forest.uproot(predicates, i, self.signatures)
         self._settle()
 
-    def adjust(self, seen: EventBatch) -> int:
-        """Choose access predicates anew where events of late make others much better."""
-        n = self.forest.n_ill_placed(seen)
-        if n:
-            self._renew(*self.forest.contents(seen))
-        return n
-
     @property
     def nbytes(self) -> int:
         return self.forest.nbytes + self.signatures.nbytes
-
-    def _settle(self) -> None:
-        """After a change; after many, arrange everything anew."""
-        self._arrays = None
-        if self.forest.records.is_stale:
-            self._renew(*self.forest.contents())
 
     def _renew(self, table: ClauseTable, rows: Ints, rule: Selectivity) -> None:
         fresh = self._build(table, rows, rule, self.bits, self.forest.breadth)

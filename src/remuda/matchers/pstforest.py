@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -273,6 +274,31 @@ def _spans(predicates: Predicates, which: int) -> list[tuple[int, int]]:
     begin, end = predicates.span_starts[which : which + 2]
     lo, hi = predicates.span_lo[begin:end], predicates.span_hi[begin:end]
     return list(zip(lo.tolist(), hi.tolist(), strict=True))
+
+
+@dataclass(slots=True)
+class OnForest(ABC):
+    """A matcher of a forest, and of what else hangs on its leaves: how it follows changes."""
+
+    forest: Forest
+    _arrays: tuple[NDArray[Any], ...] | None = field(init=False, default=None)  # what `match` reads
+
+    @abstractmethod
+    def _renew(self, table: ClauseTable, rows: Ints, rule: Selectivity) -> None:
+        """Arrange the clauses anew."""
+
+    def adjust(self, seen: EventBatch) -> int:
+        """Choose access predicates anew where events of late make others much better."""
+        n = self.forest.n_ill_placed(seen)
+        if n:
+            self._renew(*self.forest.contents(seen))
+        return n
+
+    def _settle(self) -> None:
+        """After a change; after many, arrange everything anew."""
+        self._arrays = None
+        if self.forest.records.is_stale:
+            self._renew(*self.forest.contents())
 
 
 class Visits(NamedTuple):

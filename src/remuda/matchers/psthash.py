@@ -9,7 +9,7 @@ fewer access predicates, or with ones that cover too many pairs, are listed as i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -31,6 +31,7 @@ from remuda.matchers.kernels.records import taken
 from remuda.matchers.kernels.verify import Arrived, arrive
 from remuda.matchers.pstforest import (
     Forest,
+    OnForest,
     Standing,
     Trees,
     access_predicates,
@@ -48,7 +49,7 @@ _ZERO = np.uint64(0)
 
 
 @dataclass(slots=True)
-class PSTHash:
+class PSTHash(OnForest):
     """Clauses listed in 2-dim predicate spaces by two access predicates each."""
 
     features: ClassVar[Features] = Features(
@@ -59,10 +60,8 @@ class PSTHash:
         parameters=("n", "most_pairs", "span"),
     )
 
-    forest: Forest
     pairs: PairLists
     most_pairs: int = _MOST_PAIRS
-    _arrays: tuple[NDArray[Any], ...] | None = field(init=False, default=None)  # what `match` reads
 
     @classmethod
     def build(
@@ -145,22 +144,9 @@ class PSTHash:
             forest.uproot(predicates, i, self.pairs)
         self._settle()
 
-    def adjust(self, seen: EventBatch) -> int:
-        """Choose access predicates anew where events of late make others much better."""
-        n = self.forest.n_ill_placed(seen)
-        if n:
-            self._renew(*self.forest.contents(seen))
-        return n
-
     @property
     def nbytes(self) -> int:
         return self.forest.nbytes + self.pairs.nbytes
-
-    def _settle(self) -> None:
-        """After a change; after many, arrange everything anew."""
-        self._arrays = None
-        if self.forest.records.is_stale:
-            self._renew(*self.forest.contents())
 
     def _renew(self, table: ClauseTable, rows: Ints, rule: Selectivity) -> None:
         fresh = self._build(table, rows, rule, self.most_pairs, self.forest.breadth)

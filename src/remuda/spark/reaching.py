@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from itertools import chain
 from os import PathLike
 from typing import Any
 
@@ -55,7 +56,7 @@ def reach(
         version=version, event=event, ship=ship, case_sensitive=case_sensitive,
     )  # fmt: skip
     if user is None:
-        counted = events.mapInArrow(_counting(task), _COUNTED)
+        counted = events.mapInArrow(_reaching(task), _COUNTED)
     elif approximate:
         counted = _with_user(events, user, hashed=True).mapInArrow(_pairing(task), _PAIRS)
     else:
@@ -81,6 +82,22 @@ def _with_user(events: DataFrame, user: str, *, hashed: bool = False) -> DataFra
     return events.withColumn(USER, who)
 
 
+def _reaching(task: Task) -> Any:
+    """How many events each position of the index has in the rows of a task."""
+
+    def work(batches: Iterable[Batch]) -> Iterator[Batch]:
+        rest = filter(len, batches)
+        for first in rest:  # a task without rows opens nothing
+            index, (now, tags, *_) = task.opened(), task.question
+            events = index.reach(task.portions(chain([first], rest)), tags=tags, now=now, threads=1)
+            some = np.flatnonzero(events)
+            yield _batch(
+                position=index.ids().positions[some], events=events[some], users=0 * events[some]
+            )
+
+    return work
+
+
 def _counting(task: Task) -> Any:
     """How many events and users each position of the index has in the rows of a task."""
 
@@ -90,9 +107,9 @@ def _counting(task: Task) -> Any:
         for matches, who in _matched(task, batches):
             if not len(events):
                 events, users = np.zeros((2, len(matches.names)), np.int64)
-            events += np.bincount(matches.positions, minlength=len(events))
-            if who is not None:
-                users += np.bincount(last.new(matches, who), minlength=len(users))
+            # not by bincount, which looks at all positions for however few events
+            np.add.at(events, matches.positions, 1)
+            np.add.at(users, last.new(matches, who), 1)
         positions = np.flatnonzero(events)
         yield _batch(position=positions, events=events[positions], users=users[positions])
 
@@ -147,10 +164,9 @@ def _pairing(task: Task) -> Any:
 
 
 def _matched(task: Task, batches: Iterable[Batch]) -> Iterator[tuple[Matches, Any]]:
-    """What some rows match, and their users, where there are any."""
+    """What some rows match, and their users."""
     for portion, matches in task.answers(batches):
-        rows = portion.rows
-        yield matches, rows.column(USER) if USER in rows.schema.names else None
+        yield matches, portion.rows.column(USER)
 
 
 def _batch(**columns: Any) -> Batch:

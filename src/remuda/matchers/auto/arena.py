@@ -36,6 +36,7 @@ from remuda.matchers.auto.layout import (
     SHAPE_COLUMNS,
     SHAPE_HAS_RECORDS,
     SHAPE_WIDTH,
+    SIGNATURE_LEVEL,
     SLICES,
     TRAIT_FIRST_PAGE,
     TRAIT_LARGE,
@@ -66,6 +67,7 @@ from remuda.matchers.kernels.search import put as put_in_order
 from remuda.matchers.levels import Standing
 
 _PART_WORDS = 1 << 25
+LEVEL_BITS = SIGNATURE_LEVEL.mask << SIGNATURE_LEVEL.shift
 MOST_RECORDS = 1024
 _FARTHEST = 65_000  # a record's place in its chunk has 16 bits
 _SELECTIVE = 3  # such a predicate accepts at most one in so many spaces
@@ -122,14 +124,15 @@ def lay_out(
         )
         parts.append(part[:end].copy())
         base, first = base + end, last
-    places = places_of(table, directory, words.bytes)
+    level_bits = LEVEL_BITS if len(standing.places) else np.uint64(0)
+    places = places_of(table, directory, words.bytes, level_bits)
     return Arena(np.concatenate(parts), places, *map(tuple, tally.tolist()))
 
 
-def traits_of(table: ClauseTable, layout: Bytes, present: Floats) -> U64:
+def traits_of(table: ClauseTable, layout: Bytes, present: Floats, n_bits: int = 64) -> U64:
     """What an event must know of dimensions; the commonest have a signature bit of their own."""
     traits = np.empty(table.n_dims, np.uint64)
-    traits[np.argsort(-present, kind="stable")] = np.arange(table.n_dims) % 64
+    traits[np.argsort(-present, kind="stable")] = np.arange(table.n_dims) % n_bits
     traits |= packed(layout.wide >= 0, TRAIT_WIDE)
     traits |= packed(np.diff(table.space_starts) - 1 > LARGEST_DOMAIN, TRAIT_LARGE)
     traits |= packed(layout.n_pages, TRAIT_PAGES)
@@ -137,10 +140,10 @@ def traits_of(table: ClauseTable, layout: Bytes, present: Floats) -> U64:
     return traits | packed(layout.first_page, TRAIT_FIRST_PAGE)
 
 
-def places_of(table: ClauseTable, directory: U64, layout: Bytes) -> U64:
+def places_of(table: ClauseTable, directory: U64, layout: Bytes, level_bits: np.uint64) -> U64:
     """The two words of each space; a missing one stands for its dimension's presence."""
     places = np.zeros((table.n_spaces + 1, 2), np.uint64)
-    places[:, 0] = directory
+    places[:, 0], places[-1, 1] = directory, level_bits
     _write_places(places, table.space_starts, layout)
     return places.ravel()
 

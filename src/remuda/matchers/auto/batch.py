@@ -201,7 +201,7 @@ def _register(
     everywhere = np.uint64(len(places) // 2 - 1)
     ends = absent[n_events:]  # of each event's visits; the same array has room for both
     for k in range(n_events):
-        base, present = k * n_bytes, ZERO
+        base, present = k * n_bytes, places[everywhere * TWO + ONE]
         listed[k] = False
         if places[everywhere * TWO]:
             n_clusters = _count(everywhere, visitors, clusters, n_clusters)

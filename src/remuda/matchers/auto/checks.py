@@ -14,7 +14,7 @@ from remuda.encoding.checks import check, check_ragged, check_starts, check_with
 from remuda.encoding.plan import MAX_PREDICATES
 from remuda.encoding.table import ClauseTable
 from remuda.jit import inlined, kernel
-from remuda.matchers.auto.arena import MOST_RECORDS, places_of, traits_of
+from remuda.matchers.auto.arena import LEVEL_BITS, MOST_RECORDS, places_of, traits_of
 from remuda.matchers.auto.denials import Denials
 from remuda.matchers.auto.layout import (
     CHUNK_KIND,
@@ -58,7 +58,8 @@ def check_arena(table: ClauseTable, arena: U64, places: U64, traits: U64) -> Lon
     layout = bytes_of(table.space_starts)
     check(arena.ndim == 1 and places.shape == (2 * table.n_spaces + 2,), "places")
     directory = np.ascontiguousarray(places[::2])
-    check(np.array_equal(places, places_of(table, directory, layout)), "places")
+    check(places[-1] in (ZERO, LEVEL_BITS), "places")
+    check(np.array_equal(places, places_of(table, directory, layout, places[-1])), "places")
     check(traits.shape == (table.n_dims,), "traits")
     known = traits_of(table, layout, np.zeros(table.n_dims))
     check(not ((traits ^ known) & ~(TRAIT_BIT.mask << TRAIT_BIT.shift)).any(), "traits")

@@ -9,7 +9,8 @@ All clusters lie in one array of words, the arena, each a run of chunks:
     record  a header, the mask words, the exact words of the tail: words.py
 
 Beside it, `places` has two words for each space, its cluster and its place, and one more cluster
-behind the last space, which every event visits; `traits` has a word for each dimension.
+behind the last space, which every event visits, with the bits of signatures that are levels;
+`traits` has a word for each dimension.
 
 A change of anything here is another layout on disk: `Auto.features` has its number.
 """
@@ -47,6 +48,9 @@ def _divided(*widths: int) -> Iterator[Field]:
 RECORDS, SLICES, PLAIN = 0, 1, 2
 # the best level in a chunk, and from it to the end of its cluster: levels.py
 CHUNK_N, CHUNK_KIND, CHUNK_LEVEL, CHUNK_REST, CHUNK_WORDS = _divided(14, 2, 8, 8, 32)
+
+# where clauses have merits, fewer bits are left for dimensions: levels.py
+SIGNATURE_BITS, SIGNATURE_LEVEL = _divided(59, 5)
 
 RECORD_CLAUSE, RECORD_HAS_TAIL, RECORD_MASKS, RECORD_EVERY = _divided(31, 1, 16, 16)
 

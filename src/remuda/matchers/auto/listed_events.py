@@ -66,7 +66,8 @@ def find_listed(
 ) -> tuple[np.int64, np.int64]:
     """Write the clauses that hold to `out`; how many they are, and how many were verified."""
     places, first, last = built.places, listing.first, listing.last
-    n, n_verified, present = np.int64(0), np.int64(0), ZERO  # not literals: compiled but once
+    n, n_verified = np.int64(0), np.int64(0)  # not literals: compiled but once
+    present = places[len(places) - 1]
     for i in range(begin, end):
         place = places[2 * spaces[i] + 1]
         dim = np.int64(get(place, PLACE_DIM))

@@ -24,7 +24,16 @@ from remuda.matchers.auto.denials import (
     find_undenied_alone,
     find_undenied_many,
 )
-from remuda.matchers.auto.layout import PLAIN, RECORDS, SLICES, TRAIT_BIT, U64, Built
+from remuda.matchers.auto.layout import (
+    PLAIN,
+    RECORDS,
+    SIGNATURE_LEVEL,
+    SLICES,
+    TRAIT_BIT,
+    U64,
+    Built,
+    packed,
+)
 from remuda.matchers.auto.listed_events import find_listed, find_listed_many
 from remuda.matchers.auto.ranked import find_best
 from remuda.matchers.auto.scratch import Scratch, together_until
@@ -33,7 +42,7 @@ from remuda.matchers.auto.words import bytes_of, words_of
 from remuda.matchers.contract import Description, Features, Hits, Merits, Ranked
 from remuda.matchers.kernels import keys
 from remuda.matchers.kernels.best import Asked, Choice, Owned, Room
-from remuda.matchers.levels import Levels, standing_of, with_denials
+from remuda.matchers.levels import Levels, in_signatures, standing_of, with_denials
 
 _FEW_CLAUSES = 256  # they fit in a few chunks that every event reads, without keys
 _TOGETHER_DIMS = 2048  # of more, the events of a batch no longer fit in the cache side by side
@@ -59,7 +68,7 @@ class Auto:
     """Clauses clustered under access keys; thread-safe, never changed."""
 
     features: ClassVar[Features] = Features(
-        layout=2, takes_sample=True, takes_merits=True, maps=True, shares_out=True, ranks=True,
+        layout=3, takes_sample=True, takes_merits=True, maps=True, shares_out=True, ranks=True,
         counts=True, describes=True,
     )  # fmt: skip
 
@@ -87,11 +96,15 @@ class Auto:
         chosen = keys.choose_keys(table, often)
         if few:
             chosen = keys.everywhere(chosen)
-        traits = traits_of(table, words.bytes, often.present)
-        clusters = keys.clusters(table, chosen)
         standing, levels = standing_of(table.n_clauses, merits)
+        n_bits = int(SIGNATURE_LEVEL.shift) if len(standing.places) else 64
+        traits = traits_of(table, words.bytes, often.present, n_bits)
+        clusters = keys.clusters(table, chosen)
         bits = (traits & TRAIT_BIT.mask).astype(np.uint8)
         rest = keys.remainder(table, chosen, often, bits)
+        if len(standing.places):
+            known = in_signatures(standing.levels, len(levels.scores))
+            rest.signatures[:] |= packed(known, SIGNATURE_LEVEL)
         arena = lay_out(table, clusters, rest, words, standing)
         keyless = standing.denied(np.flatnonzero(chosen.chosen == keys.NO_KEY).astype(np.int32))
         undenied = denials(table, keyless)

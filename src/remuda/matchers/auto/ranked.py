@@ -1,8 +1,11 @@
-"""The best of an event: clusters, chunks and words are left as soon as nothing there can be one.
+"""The best of an event: clusters, chunks and entries are left as soon as nothing there can be one.
 
 Clauses have levels (matchers/levels.py). A chunk says the best level in it and the best from it to
-the end of its cluster; an event visits the clusters by that, and within a chunk the better clauses
-come first. What is found is considered at once (matchers/kernels/best.py), and so raises the bar.
+the end of its cluster; within a chunk the better clauses come first, and a signature says its level
+roughly. An event goes through its clusters in rounds, each of which reaches a few levels further,
+so that few records are verified in vain. What is found is considered at once
+(matchers/kernels/best.py), and so raises the bar. The first round reaches about as far as earlier
+events had to: that decides what is read, and never what is answered.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from remuda.matchers.auto.layout import (
     PLACE_POSITION,
     RECORD_CLAUSE,
     RECORDS,
+    SIGNATURE_LEVEL,
     TRAIT_BIT,
     TRAIT_WIDE,
     TWO,
@@ -39,7 +43,7 @@ from remuda.matchers.auto.layout import (
 )
 from remuda.matchers.auto.listed_events import Listing, find_listed
 from remuda.matchers.auto.single import enter_wide, leave_wide
-from remuda.matchers.auto.walk import prefetch_chunk, record_holds, walk_chunk
+from remuda.matchers.auto.walk import LINE, record_holds, walk_chunk
 from remuda.matchers.kernels.best import (
     N_CHANGES,
     Asked,
@@ -47,22 +51,32 @@ from remuda.matchers.kernels.best import (
     Owned,
     Room,
     ask_for_clause,
-    clause_may_enter,
+    bar_of,
     consider,
+    enlarged,
     enter_event,
+    is_simple,
+    keep,
     leave_event,
     most,
+    n_chosen,
     worst_of,
 )
-from remuda.matchers.kernels.bits import trailing_zeros
-from remuda.matchers.levels import Levels
+from remuda.matchers.kernels.bits import prefetch, trailing_zeros
+from remuda.matchers.levels import Levels, first_level, in_signature
 
 N_READ, N_PRUNED, N_LEFT = range(3)  # what is tallied: clauses, clauses, chunks or clusters
 _ANY = 255  # the last level there is
 _BITS = 64
 _AHEAD, _FIRST = np.uint64(64), np.uint64(4)  # clauses whose owners are asked for together
 _TOGETHER = np.uint64(32)  # found, or to be verified: memory answers for all of them at once
-_LEVEL, _VISIT = np.uint64(32), np.uint64((1 << 32) - 1)  # of what visits are sorted by
+_LINES = 4  # of a cluster that are asked for at once: many are left after a few entries
+_STEP = 4  # levels that a round reaches beyond the nearest: with more, more is verified in vain
+# what `steps` has: the next visit of the round, how many visits stay for the next round, and how
+# many this one has; the level that it reaches, the nearest beyond it so far; the nearest of all
+# visits where a round is done, else 0; what the first round of the next event reaches
+VISIT, N_STAY, N_VISITS, REACH, NEAREST, NEXT, GUESS = range(7)
+N_STEPS = 7
 
 
 class Alone(NamedTuple):
@@ -74,7 +88,8 @@ class Alone(NamedTuple):
     queue: U64
     out: Ints
     held: U64
-    order: U64
+    offsets: Longs  # of each visit, how many entries of its chunk were read
+    steps: Longs  # how far an event is, and the guess, which is kept from call to call
 
 
 @kernel
@@ -96,25 +111,28 @@ def find_best(  # noqa: C901, PLR0912, PLR0915 - one loop, so that what consider
     starts = np.zeros(n_events + 1, np.int64)
     rows, scores, n_found = np.empty(1024, np.int32), np.empty(1024), np.int64(0)
     n_words = len(alone.held) if len(denials.clauses) else 0
+    steps, n_levels, level_bits = alone.steps, len(levels.scores), built.places[-1]
+    bounded, simple = choice.by_clauses and len(owned.bounds) > 0, is_simple(owned, choice, asked)
     for event in range(n_events):
-        factor = enter_event(event, choice, asked, room)
+        factor = enter_event(event, asked, room)
         begin, end = asked.starts[event], asked.starts[event + 1]
-        n_visits, absent = _enter(spaces, begin, end, built, alone)
+        n_visits, n_entries, absent = _enter(spaces, begin, end, built, alone)
+        tally[N_PRUNED] += n_entries  # what is read is taken off again
         listed = n_visits < 0
         n_listed = np.int64(0)
         if listed:
             n_visits = 0
             n_listed, verified = find_listed(spaces, begin, end, built, listing)
             tally[N_READ] += max(n_listed, verified)
-        else:
-            _sort(alone.visits, n_visits, arena, alone.order)
+        steps[VISIT], steps[N_STAY], steps[N_VISITS] = 0, 0, n_visits
+        steps[REACH], steps[NEAREST], steps[NEXT] = steps[GUESS], _ANY, 0
         limit = _limit(event, factor, levels, choice, asked, room)
-        v, word, at, left = 0, -1, ZERO, ZERO
+        word = -1
         while True:
             n, in_order = ZERO, True
-            if left > ZERO or v < n_visits:
-                n, in_order, v, at, left = _walk_on(
-                    v, n_visits, at, left, limit, absent, arena, octets, quarters, halves,
+            if steps[N_VISITS]:
+                n, in_order = _walk_on(
+                    limit, n_levels, absent, level_bits, arena, octets, quarters, halves,
                     np.uint64(built.dim_bits), alone, tally,
                 )  # fmt: skip
             if n == ZERO and n_listed:
@@ -147,32 +165,45 @@ def find_best(  # noqa: C901, PLR0912, PLR0915 - one loop, so that what consider
             for i in range(min(n, ahead)):
                 ask_for_clause(np.uint64(out[i]), owned)
             before = room.counts[N_CHANGES]
+            bar = bar_of(event, choice, asked, room)
             for i in range(n):
                 if np.uint64(i) + ahead < n:
                     ask_for_clause(np.uint64(out[np.uint64(i) + ahead]), owned)
-                clause = np.int64(out[i])
-                left_all = not clause_may_enter(clause, event, factor, owned, choice, asked, room)
-                if not left_all:
-                    left_all = consider(clause, event, factor, owned, choice, asked, room)
+                clause = np.uint64(out[i])
+                if bounded:
+                    bound = most(owned.bounds[clause], factor)
+                    if not bound >= bar:
+                        if in_order:
+                            break
+                        continue
+                    if simple and owned.sole[clause] >= 0:
+                        bar = keep(owned.sole[clause], bound, bar, choice, room)
+                        continue
+                left_all = consider(np.int64(clause), event, factor, owned, choice, asked, room)
+                bar = bar_of(event, choice, asked, room)
                 if left_all and in_order and choice.by_clauses:
                     break
             if room.counts[N_CHANGES] != before:
                 limit = _limit(event, factor, levels, choice, asked, room)
+                if steps[NEXT] > limit:
+                    tally[N_LEFT] += steps[N_VISITS]
+                    steps[N_VISITS] = 0
         if not listed:
+            steps[GUESS] += (limit - steps[GUESS]) >> 1
             _leave(spaces, begin, end, built, alone)
-        rows, scores, n_found = leave_event(event, choice, asked, room, rows, scores, n_found)
+        if n_found + n_chosen(room) > len(rows):
+            rows, scores = enlarged(rows, scores, n_found + n_chosen(room))
+        n_found = leave_event(event, choice, asked, room, rows, scores, n_found)
         starts[event + 1] = n_found
     return starts, rows[:n_found].copy(), scores[:n_found].copy(), tally
 
 
 @apart
-def _walk_on(
-    v: int,
-    n_visits: int,
-    at: np.uint64,
-    left: np.uint64,
+def _walk_on(  # noqa: C901, PLR0912, PLR0915 - the hot loop stands in one piece
     limit: int,
+    n_levels: int,
     absent: np.uint64,
+    level_bits: np.uint64,
     arena: U64,
     octets: NDArray[np.uint8],
     quarters: NDArray[np.uint16],
@@ -180,51 +211,116 @@ def _walk_on(
     shift: np.uint64,
     alone: Alone,
     tally: Longs,
-) -> tuple[np.uint64, bool, int, np.uint64, np.uint64]:
+) -> tuple[np.uint64, bool]:
     """Walk on until some clauses hold or the clusters end: how many, whether the better come first.
 
-    It goes on with the chunk at `at`, of whose cluster so many entries are left; with the next
-    cluster where none are. Levels beyond the limit are left.
+    Levels beyond the limit are left. A visit that goes on beyond what a round reaches stays for the
+    next one, with the place that it has come to.
     """
-    n, n_queued, in_order = ZERO, ZERO, True
-    while left > ZERO or v < n_visits:
-        if left == ZERO:
-            cluster = alone.visits[alone.order[v] & _VISIT]
-            at, left = get(cluster, CLUSTER_AT), get(cluster, CLUSTER_ENTRIES)
-            v += 1
-        header = arena[at]
-        if np.int64(get(header, CHUNK_REST)) > limit:
-            tally[N_PRUNED] += np.int64(left)
-            tally[N_LEFT] += 1
-            left = ZERO
-        elif np.int64(get(header, CHUNK_LEVEL)) > limit:
-            tally[N_PRUNED] += np.int64(get(header, CHUNK_N))
-            tally[N_LEFT] += 1
-            left -= get(header, CHUNK_N)
-            at += get(header, CHUNK_WORDS)
-        else:
-            tally[N_READ] += np.int64(get(header, CHUNK_N))
-            in_order = n + n_queued == ZERO
-            n, n_queued = walk_chunk(
-                at, header, left, arena, octets, quarters, halves, absent, alone.state, None,
-                n, n_queued, alone.out, alone.queue,
-            )  # fmt: skip
-            in_order &= n_queued == ZERO or get(header, CHUNK_KIND) == np.uint64(RECORDS)
-            left -= get(header, CHUNK_N)
-            at += get(header, CHUNK_WORDS)
-        # once n are kept, what surely holds in one chunk is considered by itself, in its order
-        waits = n_queued > ZERO or n == ZERO or limit == _ANY
-        if waits and n + n_queued < _TOGETHER and (left > ZERO or v < n_visits):
-            continue
+    n, n_read, in_order = ZERO, ZERO, True
+    visits, offsets, steps = alone.visits, alone.offsets, alone.steps
+    v, n_stay, n_visits = steps[VISIT], steps[N_STAY], steps[N_VISITS]
+    reach, nearest = min(steps[REACH], limit), steps[NEAREST]
+    while n == ZERO and n_visits > 0:
+        n_queued, waits = ZERO, True
+        in_reach = np.uint64(in_signature(reach, n_levels))
+        while v < n_visits and waits:
+            at, left = get(visits[v], CLUSTER_AT), get(visits[v], CLUSTER_ENTRIES)
+            offset, level = np.uint64(offsets[v]), np.int64(0)
+            while waits and left > ZERO:
+                header = arena[at]
+                n_here = get(header, CHUNK_N)
+                level = np.int64(get(header, CHUNK_REST))
+                if level > reach:
+                    break
+                if np.int64(get(header, CHUNK_LEVEL)) > limit:
+                    tally[N_LEFT] += 1
+                elif get(header, CHUNK_KIND) == np.uint64(RECORDS):
+                    in_order = n + n_queued == ZERO
+                    j, n_queued = _queue(
+                        at, offset, n_here, in_reach, level_bits, absent, arena, halves,
+                        alone.queue, n_queued,
+                    )  # fmt: skip
+                    n_read += j - offset
+                    waits = n_queued < _TOGETHER
+                    if j < n_here:
+                        beyond = get(arena[at + ONE + j], SIGNATURE_LEVEL)
+                        level, offset = first_level(np.int64(beyond), n_levels), j
+                        if level <= limit:
+                            break
+                else:
+                    n_read += n_here
+                    in_order = n + n_queued == ZERO
+                    n, n_queued = walk_chunk(
+                        at, header, left, arena, octets, quarters, halves, absent, alone.state,
+                        None, n, n_queued, alone.out, alone.queue,
+                    )  # fmt: skip
+                    in_order &= n_queued == ZERO
+                    # once n are kept, what surely holds in one chunk is considered by itself
+                    waits = n_queued > ZERO or n == ZERO or limit == _ANY
+                    waits &= n + n_queued < _TOGETHER
+                at += get(header, CHUNK_WORDS)
+                left -= n_here
+                offset = ZERO
+            stays = left > ZERO and level <= limit
+            if left > ZERO and not stays:
+                tally[N_LEFT] += 1
+            to = n_stay if level > reach else v
+            if stays:
+                visits[to] = at << CLUSTER_AT.shift | left << CLUSTER_ENTRIES.shift
+                offsets[to] = np.int64(offset)
+            if stays and level > reach:
+                n_stay += 1
+                nearest = min(nearest, level)
+            if not stays or level > reach:
+                v += 1
         for q in range(n_queued):
             record = alone.queue[q]
             if record_holds(record, arena, quarters, shift, alone.state, ZERO, alone.cells, ZERO):
                 alone.out[n] = get(arena[record], RECORD_CLAUSE)
                 n += ONE
-        n_queued = ZERO
-        if n > ZERO:
+        if v == n_visits:
+            n_visits, v, n_stay = n_stay, np.int64(0), np.int64(0)
+            reach = min(nearest + _STEP, limit)
+            steps[NEXT], nearest = nearest, np.int64(_ANY)
+        else:
+            steps[NEXT] = 0
+    tally[N_READ] += np.int64(n_read)
+    tally[N_PRUNED] -= np.int64(n_read)
+    steps[VISIT], steps[N_STAY], steps[N_VISITS] = v, n_stay, n_visits
+    steps[REACH], steps[NEAREST] = reach, nearest
+    return n, in_order
+
+
+@bare
+def _queue(
+    at: np.uint64,
+    first: np.uint64,
+    n: np.uint64,
+    in_reach: np.uint64,
+    level_bits: np.uint64,
+    absent: np.uint64,
+    arena: U64,
+    halves: NDArray[np.uint32],
+    queue: U64,
+    n_queued: np.uint64,
+) -> tuple[np.uint64, np.uint64]:
+    """Queue the records that may hold, up to the first that is out of reach: which, how many."""
+    signatures, records = at + ONE, (at + ONE + n) * TWO
+    last = in_reach << SIGNATURE_LEVEL.shift
+    j = first
+    while j < n:
+        signature = arena[signatures + j]
+        if signature & level_bits > last:
             break
-    return n, in_order, v, at, left
+        if (signature & absent) == ZERO:
+            record = np.uint64(halves[records + j])
+            queue[n_queued] = record
+            n_queued += ONE
+            prefetch(arena, record)
+            prefetch(arena, record + LINE)
+        j += ONE
+    return j, n_queued
 
 
 @bare
@@ -237,53 +333,42 @@ def _limit(
     full = room.n_kept[0] == len(room.scores)
     if not full and len(asked.bars) == 0:
         return _ANY
-    first, last = 0, len(levels.scores)
+    bar = bar_of(event, choice, asked, room)
+    first, n = 0, len(levels.scores)
+    while n > 0:  # without branches that depend on what is read
+        half = n >> 1
+        enough = most(levels.scores[first + half], factor) >= bar
+        first = first + half + 1 if enough else first
+        n = n - half - 1 if enough else half
     worst = worst_of(0, len(room.scores))
-    while first < last:
-        middle = (first + last) >> 1
-        bound = most(levels.scores[middle], factor)
-        enough = len(asked.bars) == 0 or bound >= asked.bars[event]
-        if enough and full and bound <= room.scores[worst]:
-            tie = bound == room.scores[worst]
-            enough = tie and (factor >= 0 or levels.ranks[middle] < choice.ranks[room.rows[worst]])
-        if enough:
-            first = middle + 1
-        else:
-            last = middle
+    while full and factor < 0 and first > 0 and levels.scores[first - 1] == room.scores[worst]:
+        if levels.ranks[first - 1] < choice.ranks[room.rows[worst]]:
+            break
+        first -= 1
     return first - 1
 
 
 @bare
-def _sort(visits: U64, n: int, arena: U64, order: U64) -> None:
-    """The order of clusters by the best level that they have."""
-    for i in range(n):
-        level = get(arena[get(visits[i], CLUSTER_AT)], CHUNK_REST)
-        key, at = level << _LEVEL | np.uint64(i), i
-        while at > 0 and order[at - 1] > key:
-            order[at] = order[at - 1]
-            at -= 1
-        order[at] = key
-
-
-@bare
-def _enter(spaces: Ints, begin: int, end: int, built: Built, alone: Alone) -> tuple[int, np.uint64]:
-    """Note an event as `find` does: how many clusters it visits, and the signature bits it lacks.
+def _enter(
+    spaces: Ints, begin: int, end: int, built: Built, alone: Alone
+) -> tuple[int, np.int64, np.uint64]:
+    """Note an event as `find` does: the clusters it visits, their entries, signature bits it lacks.
 
     One with a list is not entered, and visits -1.
     """
     arena, places, traits, state = built.arena, built.places, built.traits, alone.state
-    n_visits, present = 0, ZERO
+    n_visits, n_entries, present = 0, ZERO, places[len(places) - 1]
     everywhere = places[len(places) - 2]
     if everywhere:
-        alone.visits[0] = everywhere
-        n_visits = 1
+        alone.visits[0], alone.offsets[0] = everywhere, 0
+        n_visits, n_entries = 1, get(everywhere, CLUSTER_ENTRIES)
     for i in range(begin, end):
         at = np.uint64(spaces[i]) * TWO
         place = places[at + ONE]
         dim, cell = get(place, PLACE_DIM), get(place, PLACE_CELL)
         if state[dim]:
             _leave(spaces, begin, i, built, alone)
-            return -1, ZERO
+            return -1, np.int64(0), ZERO
         trait = traits[dim]
         state[dim] = get(place, PLACE_POSITION)
         if get(trait, TRAIT_WIDE):
@@ -291,10 +376,12 @@ def _enter(spaces: Ints, begin: int, end: int, built: Built, alone: Alone) -> tu
         present |= ONE << get(trait, TRAIT_BIT)
         for cluster in (places[at - cell * TWO], places[at]):
             if cluster:
-                alone.visits[n_visits] = cluster
+                alone.visits[n_visits], alone.offsets[n_visits] = cluster, 0
                 n_visits += 1
-                prefetch_chunk(arena, get(cluster, CLUSTER_AT))
-    return n_visits, ~present
+                n_entries += get(cluster, CLUSTER_ENTRIES)
+                for line in range(_LINES):
+                    prefetch(arena, get(cluster, CLUSTER_AT) + np.uint64(line) * LINE)
+    return n_visits, np.int64(n_entries), ~present
 
 
 @bare

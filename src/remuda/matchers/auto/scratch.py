@@ -13,7 +13,7 @@ from remuda.matchers.auto.batch import MOST_EVENTS, QUEUE, Together
 from remuda.matchers.auto.blocks import SIZE, Blocks
 from remuda.matchers.auto.denials import Denials
 from remuda.matchers.auto.listed_events import Listing
-from remuda.matchers.auto.ranked import Alone
+from remuda.matchers.auto.ranked import N_STEPS, Alone
 from remuda.model.lazily import lazily
 from remuda.pointers import addresses
 
@@ -41,7 +41,13 @@ class Scratch:
         visits, queue = np.empty(2 * n_dims + 1, np.uint64), np.empty(n_clauses, np.uint64)
         self.span, self.queue = np.zeros(2, np.int64), queue
         self.alone = Alone(
-            *self._events(1), visits, queue, self.out, self.held, np.empty_like(visits)
+            *self._events(1),
+            visits,
+            queue,
+            self.out,
+            self.held,
+            np.empty(len(visits), np.int64),
+            np.zeros(N_STEPS, np.int64),
         )
         self._kept: tuple[NDArray[Any], ...] = (*built, *self.alone[:5])
         self.where = addresses(*self._kept)  # all that one event's kernel takes

@@ -89,7 +89,7 @@ def find(  # noqa: PLR0912 - the hot loop stands in one piece
     n, n_queued = ZERO, ZERO
     if listed:
         n_visits = ZERO
-    absent = ~present
+    absent = ~(present | places[len(places) - 1])
     for v in range(n_visits):
         n, n_queued = walk(
             visits[v], arena, octets, quarters, halves, absent, state, None, n, n_queued, out, queue

@@ -88,13 +88,11 @@ class Room(NamedTuple):
     scored: Ints
     stack: Floats
     attribute_weights: Floats
-    counts: (
-        Longs  # how many groups are used, criteria were scored, changes of the heaps; how many left
-    )
-    event: Event
+    counts: Longs  # groups used, criteria scored, changes of the heaps, criteria left; IS_LAID_OUT
+    event: Event  # laid out once a criterion must be run for its score
 
 
-N_USED, N_SCORED, N_CHANGES, N_LEFT = range(4)
+N_USED, N_SCORED, N_CHANGES, N_LEFT, IS_LAID_OUT = range(5)
 
 
 def room_for(choice: Choice, n_attributes: int, longest: int) -> Room:
@@ -105,15 +103,14 @@ def room_for(choice: Choice, n_attributes: int, longest: int) -> Room:
         np.zeros(n), np.empty(n), np.empty(n, np.int32),
         np.zeros(n_groups, np.int64), np.empty(n_groups, np.int32),
         np.zeros((n_criteria >> 6) + 1, np.uint64), np.empty(n_criteria, np.int32),
-        np.empty(longest + 1), np.ones(n_attributes), np.zeros(4, np.int64),
+        np.empty(longest + 1), np.ones(n_attributes), np.zeros(5, np.int64),
         Event(no_spaces, np.zeros(choice.n_dims, np.int64), np.zeros(choice.n_dims, np.int64)),
     )  # fmt: skip
 
 
 @bare
-def enter_event(event: int, choice: Choice, asked: Asked, room: Room) -> float:
-    """Lay the event out with its weights; the factor of its bounds, below zero without weights."""
-    lay_out(room.event, asked.starts[event], asked.starts[event + 1], choice.dim_of_space)
+def enter_event(event: int, asked: Asked, room: Room) -> float:
+    """Note the event's weights; the factor of its bounds, below zero without weights."""
     if len(asked.weight_starts) == 0:
         return -1.0
     for i in range(asked.weight_starts[event], asked.weight_starts[event + 1]):
@@ -216,6 +213,25 @@ def bar_of(event: int, choice: Choice, asked: Asked, room: Room) -> float:
 
 
 @bare
+def is_simple(owned: Owned, choice: Choice, asked: Asked) -> bool:
+    """Whether the bound of a clause is what its sole owner scores, and nobody is refused."""
+    fixed = choice.written and len(owned.bounds) > 0 and len(asked.weight_starts) == 0
+    refuses = len(choice.alive) + len(choice.tagged) + len(choice.terms) > 0
+    return bool(fixed and choice.by_clauses and not refuses)
+
+
+@bare
+def keep(criterion: int, points: float, bar: float, choice: Choice, room: Room) -> float:
+    """Keep a criterion whose points reach the bar, if no rank decides otherwise; the bar then."""
+    n = len(room.scores)
+    worst = worst_of(0, n)
+    if room.n_kept[0] == n and not better(0.0, points, criterion, worst, choice.ranks, room):
+        return bar
+    _keep(0, criterion, 0.0, points, choice, room)
+    return max(bar, room.scores[worst]) if room.n_kept[0] == n else bar
+
+
+@bare
 def _consider_one(
     criterion: int,
     alone: bool,
@@ -260,6 +276,9 @@ def _consider_one(
         or (single and (choice.written or (choice.static and _is_flat(criterion, choice))))
     )
     if factor >= 0 or not known_by_now:
+        if room.counts[IS_LAID_OUT] == 0:
+            lay_out(room.event, asked.starts[event], asked.starts[event + 1], choice.dim_of_space)
+            room.counts[IS_LAID_OUT] = 1
         points = _scored(
             criterion, choice.programs, room.attribute_weights, room.stack, choice.predicates,
             room.event,
@@ -446,51 +465,68 @@ def _put(at: int, priority: float, points: float, row: int, room: Room) -> None:
     room.priorities[at], room.scores[at], room.rows[at] = priority, points, row
 
 
+@bare
+def n_chosen(room: Room) -> int:
+    """How many rows `leave_event` writes at most."""
+    n = 0
+    for i in range(room.counts[N_USED]):
+        n += room.n_kept[room.used[i]]
+    return n
+
+
 @kernel
+def enlarged(rows: Ints, scores: Floats, needed: int) -> tuple[Ints, Floats]:
+    """Both with room for so many, at least doubled."""
+    rows = grown(rows, needed)
+    larger = np.empty(max(len(rows), needed))
+    larger[: len(scores)] = scores
+    return rows, larger
+
+
+@bare
 def leave_event(
     event: int, choice: Choice, asked: Asked, room: Room, rows: Ints, scores: Floats, n: int
-) -> tuple[Ints, Floats, int]:
-    """Write what is kept behind the n rows, best first unless there are groups; clean up."""
+) -> int:
+    """Write what is kept behind the n rows, best first unless there are groups; clean up.
+
+    How many rows there are then.
+    """
+    grouped = len(choice.groups.starts) > 0
     for i in range(room.counts[N_USED]):
         group = room.used[i]
         kept, first = room.n_kept[group], choice.heaps[group]
-        rows = grown(rows, n + kept)
-        if len(scores) < len(rows):
-            larger = np.empty(len(rows))
-            larger[:n] = scores[:n]
-            scores = larger
-        at, n_before = kept, n
-        if choice.heaps[group + 1] - first <= _FEW:
-            for place in range(kept):
-                rows[n + place], scores[n + place] = (
-                    room.rows[first + place],
-                    room.scores[first + place],
-                )
-            at = 0
-        while at > 0:
-            at -= 1
-            row, points = room.rows[first], room.scores[first]
-            _sink(
-                first, at, room.priorities[first + at], room.scores[first + at],
-                room.rows[first + at], choice.ranks, room,
-            )  # fmt: skip
-            rows[n_before + at], scores[n_before + at] = row, points
-        for place in range(n_before, n_before + kept):  # one of several groups is told once
-            row, points = rows[place], scores[place]
+        if choice.heaps[group + 1] - first > _FEW:
+            _sort_heap(first, kept, choice.ranks, room)
+        for place in range(first, first + kept):  # one of several groups is told once
+            row = room.rows[place]
             bit = _ONE << np.uint64(row & 63)
-            if len(choice.groups.starts) == 0 or room.seen[row >> 6] & bit:
+            if not grouped or room.seen[row >> 6] & bit:
                 room.seen[row >> 6] &= ~bit
-                rows[n], scores[n] = row, points
+                rows[n], scores[n] = row, room.scores[place]
                 n += 1
         room.n_kept[group] = 0
     for i in range(room.counts[N_SCORED]):
         room.seen[room.scored[i] >> 6] = np.uint64(0)
     room.counts[N_USED], room.counts[N_SCORED] = 0, 0
-    take_away(room.event, asked.starts[event], asked.starts[event + 1], choice.dim_of_space)
+    if room.counts[IS_LAID_OUT]:
+        take_away(room.event, asked.starts[event], asked.starts[event + 1], choice.dim_of_space)
+        room.counts[IS_LAID_OUT] = 0
     if len(asked.weight_starts):
         for i in range(asked.weight_starts[event], asked.weight_starts[event + 1]):
             room.attribute_weights[asked.weight_attributes[i]] = 1.0
-    return rows, scores, n
+    return n
+
+
+@bare
+def _sort_heap(first: int, n: int, ranks: Ints, room: Room) -> None:
+    """Sort a heap of n, best first."""
+    for last in range(first + n - 1, first, -1):
+        priority, points, row = room.priorities[first], room.scores[first], room.rows[first]
+        _sink(
+            first, last - first, room.priorities[last], room.scores[last], room.rows[last], ranks,
+            room,
+        )  # fmt: skip
+        _put(last, priority, points, row, room)
 
 
 @kernel
@@ -501,12 +537,14 @@ def choose(
     starts = np.zeros(len(hit_starts), np.int64)
     rows, scores, n = np.empty(1024, np.int32), np.empty(1024), np.int64(0)
     for event in range(len(hit_starts) - 1):
-        factor = enter_event(event, choice, asked, room)
+        factor = enter_event(event, asked, room)
         for i in range(hit_starts[event], hit_starts[event + 1]):
             if clause_may_enter(hits[i], event, factor, owned, choice, asked, room):
                 consider(hits[i], event, factor, owned, choice, asked, room)
             else:
                 room.counts[N_LEFT] += 1
-        rows, scores, n = leave_event(event, choice, asked, room, rows, scores, n)
+        if n + n_chosen(room) > len(rows):
+            rows, scores = enlarged(rows, scores, n + n_chosen(room))
+        n = leave_event(event, choice, asked, room, rows, scores, n)
         starts[event + 1] = n
     return starts, rows[:n].copy(), scores[:n].copy()
