@@ -111,8 +111,7 @@ def main() -> None:
             matches, ways = prepare(case)
             answer: Any = {"matches": matches, "ways": list(ways)}
         else:
-            call = ways[asked["way"]]
-            answer = clock.timed(lambda: [call() for _ in range(asked["times"])])[1]  # noqa: B023
+            answer = clock.several(ways[asked["way"]], asked["times"])
         sys.stdout.write(line(answer))
         sys.stdout.flush()
 

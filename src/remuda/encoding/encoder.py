@@ -6,7 +6,7 @@ functions cost nothing for a value that was seen before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from remuda.arrays import Bools, Longs, frozen, starts_of
+from remuda.arrays import Bools, Ints, Longs, frozen, starts_of
 from remuda.encoding.sets import SetIndex
 from remuda.encoding.spaces import OTHER, LackSpaces, OrderSpaces
 from remuda.encoding.splitting import SplitValues
@@ -27,14 +27,17 @@ from remuda.model.attributes import Attribute, Lack
 from remuda.model.conditions import AnyElement, EveryElement, Related, Version
 from remuda.model.expressions import Expression
 from remuda.model.functions import Function
-from remuda.model.jsonpaths import EVERYTHING
-from remuda.model.terms import Origin, Term, chain_of, known, value_in
+from remuda.model.jsonpaths import EVERYTHING, MAX_VISITS
+from remuda.model.terms import Origin, Term, chain_of, joined_chains, known, value_in
 from remuda.model.values import is_text
 
 _PLAIN: tuple[Any, ...] = ("", 0, [""])  # values that no dimension may fail for
 _REMEMBERED = 1 << 26  # bytes of values and their spaces; beyond that the memory starts anew
 _ENTRY = 200  # bytes of a value that is remembered, beside those of the value and its spaces
-_ALONE = frozenset({str, int})  # elements of which each says all of itself, alone or not
+_FLAT = frozenset({str, int, float, bool, type(None)})  # values beneath which there is nothing
+_TEXTS = frozenset({str})
+_QUICK = frozenset({"compare"})  # functions that take less time than to keep what they are asked
+_MOST_FIELDS = MAX_VISITS // 3  # of an event that is known to be looked at as a whole
 _LARGE = 1 << 14  # bytes of a value that is looked at anew each time
 _LONG = 256  # elements of a list that is
 _TEXTS_OF_TEXTS = frozenset({"lower", "scalar_text"})  # functions by which a text stays one
@@ -86,9 +89,17 @@ class TermEncoder:
     _of_elements: Elements | None = None
     _every: Bools | None = None  # of what is asked of elements: whether all must satisfy it
     _chain: tuple[Function, ...] | None = field(init=False)
+    # of several attributes: a function, and of each argument the place of its value and its chain
+    _joined: tuple[Function, list[tuple[int, tuple[Function, ...]]]] | None = None
+    of_results: dict[Any, list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._chain = chain_of(self.term) if isinstance(self.origin, Attribute) else None
+        self._chain = None
+        if isinstance(self.origin, Attribute):
+            self._chain = chain_of(self.term)
+        elif self.origin.all_needed and (joined := joined_chains(self.term)) is not None:
+            place = self.origin.attributes.index
+            self._joined = joined[0], [(place(one), chain) for one, chain in joined[1]]
         self.texts.lowers = any(one.name == "lower" for one in self._chain or ())
 
     def enter(self, dimension: Dimension, spaces: Spaces, start: int) -> None:
@@ -125,6 +136,21 @@ class TermEncoder:
         return reads and not self.orders and not self.tests
 
     @property
+    def compares(self) -> bool:
+        """Whether values are compared: so few results that the spaces of each are kept."""
+        return self._joined is not None and self._joined[0].name in _QUICK
+
+    def compared(self, raw: Any, now: int) -> list[int]:
+        """The spaces of a present raw value, by the result."""
+        value = self.value(raw, now)
+        if value is None or type(value) is list:
+            return self.spaces(raw, now)
+        found = self.of_results.get(value)
+        if found is None:
+            found = self.of_results[value] = sorted(self.spaces(raw, now))
+        return found
+
+    @property
     def by_element(self) -> bool:
         """Whether the spaces of a list are those of its elements, all together."""
         return self._chain is not None and not self.asked and not self.sets.sizes
@@ -136,18 +162,15 @@ class TermEncoder:
 
     def value(self, raw: Any, now: int) -> Any:
         """The value of the term for a present raw value; None where it is missing."""
+        if self._joined is not None and list not in map(type, raw):
+            function, chains = self._joined
+            values = [_applied(chain, raw[place]) for place, chain in chains]
+            return None if any(one is None for one in values) else function.apply(*values)
         if self._chain is None:
             return value_in(self.term, known(self.origin, raw), now)
         if type(raw) is list:
-            return [self._applied(element) for element in raw]
-        return self._applied(raw)
-
-    def _applied(self, value: Any) -> Any:
-        for function in self._chain or ():
-            if value is None:
-                return None
-            value = function.apply(value)
-        return value
+            return [_applied(self._chain, element) for element in raw]
+        return _applied(self._chain, raw)
 
     def spaces(self, raw: Any, now: int) -> list[int]:
         """The spaces of a present raw value on these dimensions; none where the term is missing."""
@@ -234,12 +257,21 @@ class TermEncoder:
         return found, texts
 
 
+def _applied(chain: Sequence[Function], value: Any) -> Any:
+    for function in chain:
+        if value is None:
+            return None
+        value = function.apply(value)
+    return value
+
+
 @dataclass(slots=True)
 class Memory:
     """The values that an encoder has seen, of all attributes, within a bound of bytes."""
 
     taken: int = 0
     seen: list[dict[Any, list[int]]] = field(default_factory=list)
+    n_failures: int = 0  # after each, an origin is no longer scanned with all others
 
     def keep(self, seen: dict[Any, list[int]], key: Any, raw: Any, spaces: list[int]) -> None:
         """Remember the spaces of a value among those of its attribute."""
@@ -276,6 +308,7 @@ class OriginEncoder:
     group: int = -1  # of its terms in the scan, where that says all of a text; else -1
     is_field: bool = field(init=False)  # whether a value of an event is the raw value
     is_everything: bool = field(init=False)
+    compares: bool = False  # whether it is no more than a comparison
     _others: OriginEncoder | None = None
 
     def __post_init__(self) -> None:
@@ -326,7 +359,10 @@ class OriginEncoder:
         kind = type(raw)
         if kind is str or kind is int:
             return raw, self.seen.get(raw)
-        key = _key(raw) if kind is not tuple else tuple(map(_key, raw))  # of several attributes
+        if kind is not tuple:
+            key = _key(raw)
+        else:  # of several attributes
+            key = raw if _TEXTS.issuperset(map(type, raw)) else tuple(map(_key, raw))
         if key is None or (kind is tuple and None in key):
             return None, None
         try:
@@ -339,19 +375,11 @@ class OriginEncoder:
         if key is not None:
             self.memory.keep(self.seen, key, raw, spaces)
 
-    def remember_elements(self, key: Any, raw: list[Any]) -> None:
-        """Keep the spaces of a list, where those of all its elements are kept."""
-        if key is None:
-            return
-        try:
-            each = [self.seen[one if type(one) is str else (list, type(one), one)] for one in raw]
-        except KeyError:
-            return
-        self.remember(key, raw, sorted({space for spaces in each for space in spaces}))
-
     def spaces(self, raw: Any, now: int) -> list[int]:
         """The spaces of a present raw value."""
         try:
+            if self.compares:
+                return self.timeless[0].compared(raw, now)
             key, found = self.remembered(raw)
             if found is None:
                 found = _along(self.timeless, raw, now)
@@ -403,9 +431,48 @@ class OriginEncoder:
                 spaces, remaining = term.carefully(raw, now, self.aside)
                 found += spaces
                 kept.append(remaining)
-        self._others, self.group = None, -1
+        self._others, self.group, self.compares = None, -1, False
         self.timeless, self.clocked = made
+        self.memory.n_failures += 1
         return sorted(found)
+
+
+@dataclass(slots=True)
+class FieldEncoder:
+    """What a plain value says as that of a field, and as one of all values of a flat event.
+
+    The scan tells all of a text: one look among those seen, and one scan, instead of two.
+    """
+
+    origins: list[OriginEncoder]
+    everything: OriginEncoder | None
+    others: list[OriginEncoder]  # that the value is looked at for by itself
+    memory: Memory
+    group: int
+    seen: dict[Any, list[int]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.memory.seen.append(self.seen)
+
+    def spaces(self, raw: Any, now: int) -> list[int]:
+        """The spaces of a text or an integer."""
+        if not self.origins and self.everything is None:
+            return []
+        found = [space for one in self.origins for space in one.spaces(raw, now)]
+        if self.everything is not None:
+            found += self.everything.spaces([raw], now)
+        self.memory.keep(self.seen, raw, raw, found)
+        return found
+
+    def of_everything(self, raw: Any, now: int) -> list[int]:
+        """The spaces of any other value as one of all values."""
+        assert self.everything is not None
+        key = type(raw), raw
+        found = self.seen.get(key)
+        if found is None:
+            found = self.everything.spaces([raw], now)
+            self.memory.keep(self.seen, key, raw, found)
+        return found
 
 
 def _along(terms: Iterable[TermEncoder], raw: Any, now: int) -> list[int]:
@@ -469,12 +536,19 @@ class Encoder:
             lacks = [(at, one) for at, one in term.cells if isinstance(one, LackSpaces)]
             encoder.lacks += lacks
         self.origins = list(by_origin.values())
+        for encoder in self.origins:
+            terms_of = encoder.timeless
+            encoder.compares = len(terms_of) == 1 and terms_of[0].compares and not encoder.clocked
+            if encoder.compares:
+                memory.seen.append(terms_of[0].of_results)
         self._memory = memory
         self._texts: Texts | None = None
         self._of_nothing: EventBatch | None = None
         self._apart: list[tuple[OriginEncoder, bool]] | None = None
         self._by_name: dict[str, list[OriginEncoder]] = {}  # of a field that it cannot do without
         self._others: list[OriginEncoder] = []
+        self._fields = self._flat = _Fields({}, None, [], 0)
+        self._group_of: dict[tuple[int, ...], int] = {}  # of origins that a text is scanned for
         for encoder in self.origins:
             name = _field(encoder.origin)
             if name is None:
@@ -494,14 +568,49 @@ class Encoder:
             terms = [term for one in self.origins for term in (*one.timeless, *one.clocked)]
             numbers = {id(term): number for number, term in enumerate(terms)}
             grouped = [one for one in self.origins if one.of_texts]
-            groups = [[numbers[id(term)] for term in one.timeless] for one in grouped]
+            sets = [[one] for one in grouped] + list(self._scanned_together(grouped))
+            groups = [[numbers[id(term)] for one in some for term in one.timeless] for some in sets]
             texts = Texts([term.texts for term in terms], groups)
             for number, term in enumerate(terms):
                 term.scan, term.number, term.shared = texts, number, True
             for number, one in enumerate(grouped):
                 one.group = number
+            self._group_of = {tuple(map(id, some)): number for number, some in enumerate(sets)}
+            self._make_fields()
             self._texts = texts
         return self._texts
+
+    def _scanned_together(self, grouped: list[OriginEncoder]) -> Iterator[list[OriginEncoder]]:
+        """Origins of which a text of a flat event is one value each, where they are several."""
+        known = set(map(id, grouped))
+        everything = [one for one in self._others if one.is_everything and id(one) in known][:1]
+        for named in self._by_name.values():
+            own = [one for one in named if one.is_field and id(one) in known]
+            if len(own) > 1:
+                yield own
+            if own and everything:
+                yield own + everything
+
+    def _make_fields(self) -> None:
+        everything = [one for one in self._others if one.is_everything and one.group >= 0][:1]
+        self._fields = self._fields_with([])
+        self._flat = self._fields_with(everything) if everything else self._fields
+
+    def _fields_with(self, everything: list[OriginEncoder]) -> _Fields:
+        """How fields are looked at, with all values of an event or without."""
+        n_failures = self._memory.n_failures
+        every = everything[0] if everything else None
+        fields: dict[str, FieldEncoder] = {}
+        for name, named in self._by_name.items():
+            own = [one for one in named if one.is_field and one.group >= 0]
+            group = self._group_of.get(tuple(map(id, own + everything)), -1)
+            others = [one for one in named if one not in own]
+            fields[name] = FieldEncoder(own, every, others, self._memory, group)
+        unnamed = None
+        if every is not None:
+            unnamed = FieldEncoder([], every, [], self._memory, every.group)
+        others = [one for one in self._others if one is not every]
+        return _Fields(fields, unnamed, others, n_failures)
 
     @property
     def apart(self) -> list[tuple[OriginEncoder, bool]]:
@@ -539,104 +648,105 @@ class Encoder:
     def encode_one(self, event: Any, now: int) -> EventBatch:
         """One event that is a Python object, as a batch."""
         if event or type(event) is not dict:
-            return _alone(self.spaces(event, now))
+            found, fresh = self._gathered(event, now)
+            if not fresh.texts:
+                return _alone(found)
+            spaces = self._scanned(found, fresh, now)
+            return EventBatch(np.array([0, len(spaces)]), spaces)
         if self._of_nothing is None:  # what an event without any field says is always the same
-            found = _alone(self.spaces(event, now))
+            nothing = _alone(self.spaces(event, now))
             if any(one.clocked for one in self._others):
-                return found
-            self._of_nothing = found
+                return nothing
+            self._of_nothing = nothing
         return self._of_nothing
 
     def spaces(self, event: Any, now: int) -> list[int]:
         """The present spaces of one event, ascending, each once."""
+        found, fresh = self._gathered(event, now)
+        return self._scanned(found, fresh, now).tolist() if fresh.texts else found
+
+    def _gathered(self, event: Any, now: int) -> tuple[list[int], _Fresh]:
+        """The spaces of an event, ascending, each once; where texts are left to scan, some of them.
+
+        Those are in any order, and some perhaps twice.
+        """
         if self._texts is None:
             _ = self.texts
         found, fresh, present = list[int](), _Fresh([], [], []), list[tuple[OriginEncoder, Any]]()
-        lists: list[tuple[OriginEncoder, Any, list[Any]]] = []
+        if self._fields.n_failures != self._memory.n_failures:
+            self._make_fields()
+        once = True
         if type(event) is dict:  # its fields are few, the attributes may be many
-            named = self._of_fields(event, found, fresh, present)
+            fields = self._flat
+            once = fields is self._fields
+            if not once and not _is_flat(event):
+                fields = self._fields
+            left = self._of_fields(event, fields, now, found, fresh)
         else:
             names = event if isinstance(event, dict) else self._by_name
-            named = [one for name in names for one in self._by_name.get(name, ())]
-        for encoder in (*named, *self._others):
+            left = [one for name in names for one in self._by_name.get(name, ())] + self._others
+        for encoder in left:
             raw = encoder.raw(event, found)
-            if (
-                type(raw) is list
-                and raw
-                and encoder.group >= 0
-                and _ALONE.issuperset(map(type, raw))
-            ):
-                key, seen = encoder.remembered(raw)
-                if seen is not None:
-                    found += seen
-                    continue
-                found += fresh.of_elements(encoder, raw, now)
-                lists.append((encoder, key, raw))
-            elif raw is not None:
+            if raw is None:
+                continue
+            if type(raw) is list and encoder.group >= 0:
+                found += fresh.of_elements(encoder, raw, now) if raw else encoder.spaces(raw, now)
+                once = False
+            elif encoder.compares:
+                found += encoder.spaces(raw, now)
+            else:
                 present.append((encoder, raw))
-        if fresh.texts:
-            found += self._scanned(fresh, now)
         if present:
-            for spaces in spaces_of(present, now):
-                found += spaces
-        if not lists:
+            found += [space for spaces in spaces_of(present, now) for space in spaces]
+        if not fresh.texts:
+            found = found if once else list(set(found))
             found.sort()
-            return found
-        for encoder, key, raw in lists:
-            encoder.remember_elements(key, raw)
-        return sorted(set(found))
+        return found, fresh
 
     def _of_fields(
-        self,
-        event: dict[Any, Any],
-        found: list[int],
-        fresh: _Fresh,
-        present: list[tuple[OriginEncoder, Any]],
+        self, event: dict[Any, Any], fields: _Fields, now: int, found: list[int], fresh: _Fresh
     ) -> list[OriginEncoder]:
         """See to plain values of fields; the origins that are left."""
-        named: list[OriginEncoder] = []
-        by_name = self._by_name
+        by_name, unnamed, others, _ = fields
+        texts, encoders, groups = fresh
+        left = others.copy()
         for name, raw in event.items():
+            one = by_name.get(name, unnamed)
+            if one is None:
+                continue
             kind = type(raw)
-            for encoder in by_name.get(name, ()):
-                if not encoder.is_field or (kind is not str and kind is not int):
-                    named.append(encoder)
-                    continue
-                seen = None if encoder.clocked else encoder.seen.get(raw)
+            if kind is str or kind is int:
+                seen = one.seen.get(raw)
                 if seen is not None:
                     found += seen
-                elif kind is str and (group := encoder.group) >= 0 and is_text(raw):
-                    fresh.texts.append(raw)
-                    fresh.encoders.append(encoder)
-                    fresh.groups.append(group)
+                elif kind is str and (group := one.group) >= 0 and is_text(raw):
+                    texts.append(raw)
+                    encoders.append(one)
+                    groups.append(group)
                 else:
-                    present.append((encoder, raw))
-        return named
+                    found += one.spaces(raw, now)
+            else:
+                left += one.origins
+                if one.everything is not None:
+                    found += one.of_everything(raw, now)
+            if one.others:
+                left += one.others
+        return left
 
-    def _scanned(self, fresh: _Fresh, now: int) -> list[int]:
-        """The spaces of texts that were not seen before; they are remembered."""
+    def _scanned(self, found: list[int], fresh: _Fresh, now: int) -> Ints:
+        """The spaces that were found and those of fresh texts; these are kept if met again."""
         texts, encoders, groups = fresh
         try:
-            ends, found, more = self.texts.of_groups(texts, groups)
+            spaces, met = self.texts.of_groups(texts, groups, found)
         except MemoryError:
             raise
         except Exception:  # value by value, so that only what is at fault goes without
             pairs = zip(encoders, texts, strict=True)
-            return [space for one, text in pairs for space in one.spaces(text, now)]
-        n_characters = sum(map(len, texts))
-        self._memory.make_room(len(texts) * _ENTRY + 2 * n_characters + 8 * len(found))
-        begin = 0
-        for encoder, text, end in zip(encoders, texts, ends, strict=True):
-            encoder.seen[text] = found[begin:end]
-            begin = end
-        for i, spaces in more.items():
-            encoders[i].seen[texts[i]] = sorted({*encoders[i].seen[texts[i]], *spaces})
-            found += spaces
-        if n_characters > _LARGE:
-            for encoder, text in zip(encoders, texts, strict=True):
-                if len(text) > _LARGE:
-                    encoder.seen.pop(text, None)
-        return found
+            alone = [space for one, text in pairs for space in one.spaces(text, now)]
+            return np.array(sorted({*found, *alone}), np.int32)
+        for i, own in met.items():
+            self._memory.keep(encoders[i].seen, texts[i], texts[i], own)
+        return spaces
 
 
 def _alone(spaces: list[int]) -> EventBatch:
@@ -645,17 +755,32 @@ def _alone(spaces: list[int]) -> EventBatch:
     return EventBatch(np.array([0, len(spaces)]), np.array(spaces, np.int32))
 
 
+def _is_flat(event: dict[Any, Any]) -> bool:
+    """Whether nothing is nested in the event, so that its values are all that it has."""
+    return 0 < len(event) < _MOST_FIELDS and _FLAT.issuperset(map(type, event.values()))
+
+
+class _Fields(NamedTuple):
+    """How values of events are looked at, by the names of their fields."""
+
+    by_name: dict[str, FieldEncoder]
+    unnamed: FieldEncoder | None  # of all other names
+    others: list[OriginEncoder]  # that no single field tells
+    n_failures: int  # when this was made
+
+
 class _Fresh(NamedTuple):
     """Texts that were not seen before, each with the encoder whose group it is scanned by."""
 
     texts: list[str]
-    encoders: list[OriginEncoder]
+    encoders: list[OriginEncoder | FieldEncoder]
     groups: list[int]  # as they were: another thread may find that an encoder has none
 
     def of_elements(self, encoder: OriginEncoder, raw: list[Any], now: int) -> list[int]:
         """The spaces of elements, each as if it were alone; those of texts come later."""
         found: list[int] = []
         group = encoder.group
+        rest: list[Any] = []
         texts = {one for one in raw if type(one) is str}
         for text in texts:
             seen = encoder.seen.get(text)
@@ -666,11 +791,15 @@ class _Fresh(NamedTuple):
                 self.encoders.append(encoder)
                 self.groups.append(group)
             else:
-                found += encoder.spaces([text], now)
+                rest.append(text)
         for one in raw:
             if type(one) is int:
                 seen = encoder.seen.get((list, int, one))  # as `_key` has it
                 found += encoder.spaces([one], now) if seen is None else seen
+            elif type(one) is not str:
+                rest.append(one)
+        if rest:
+            found += encoder.spaces(rest, now)
         return found
 
 

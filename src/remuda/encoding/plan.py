@@ -20,6 +20,7 @@ from remuda.arrays import Bools, Ragged, frozen, ragged, starts_of
 from remuda.encoding.bounds import NO_BOUNDS, Bounds, bounds_of
 from remuda.encoding.forms import MAX_CLAUSES, Filter, Form, form_of
 from remuda.encoding.programs import Programs, joint
+from remuda.encoding.rarity import share_of
 from remuda.encoding.spaces import ValueSpaces
 from remuda.encoding.table import ClauseTable, CnfTable
 from remuda.encoding.vocabulary import PredicatePool, Vocabulary, split, splits
@@ -153,13 +154,28 @@ class _Planner:
 
     def _add_filters(self, vocabulary: Vocabulary) -> None:
         """Necessary clauses for the trees, now that it is known how much each predicate accepts."""
-        shares = _shares(vocabulary)
+        if not self.trees:
+            return
+        shares, asked = _shares(vocabulary), self._askers()
+        for _, tree in self.trees:
+            for predicate in _leaves_of(tree):
+                number = self.pool.add(predicate)
+                if shares[number] == _YES:
+                    others = max(asked[number] - 1, 0) / len(self.checked)
+                    shares[number] = min(share_of(predicate.condition) + others, _YES)
         choice = Filter(lambda predicate: shares[self.pool.add(predicate)])
         for criterion, tree in self.trees:
             for clause in choice.of(tree):
                 numbers = sorted(map(self.pool.add, clause), key=shares.__getitem__, reverse=True)
                 by_dim = {self.pool.dims[number]: number for number in numbers}
                 self._own(self.conjunctions, tuple(sorted(by_dim.values())), criterion)
+
+    def _askers(self) -> list[int]:
+        """How many criteria ask for each predicate: literals of many are seldom rare."""
+        codes = np.array(self.codes, np.int64)
+        numbers = np.array(self.leaf_numbers, np.int64)[codes[codes >= 0]]
+        found: list[int] = np.bincount(numbers, minlength=len(self.pool.predicates)).tolist()
+        return found
 
     def _own(self, clauses: _Clauses, row: tuple[int, ...], criterion: int | None = None) -> None:
         owners = clauses.owners[clauses.add(row)]
@@ -277,6 +293,13 @@ def _without_splits(node: Expression, parts: Sequence[Expression]) -> Expression
     if all(map(operator.is_, parts, node.parts)):
         return node
     return (And if isinstance(node, And) else Or)(*parts)
+
+
+def _leaves_of(expression: Expression) -> list[Predicate]:
+    """The predicates of an expression."""
+    found: list[Predicate] = []
+    fold(expression, lambda node, _: found.append(node) if isinstance(node, Predicate) else None)
+    return found
 
 
 def _shares(vocabulary: Vocabulary) -> list[float]:

@@ -18,11 +18,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import carray  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 
 from remuda.arrays import Ints, Longs, Ragged, frozen, starts_of
 from remuda.jit import bare, kernel
 from remuda.model.demands import Demand
+from remuda.pointers import addresses, as_frozen, pointer
 
 Bytes = NDArray[np.uint8]
 U = np.uint64
@@ -33,6 +35,9 @@ _ANYWHERE, _FROM_START, _IN_ORDER = 0, 1, 2  # what is yet to be seen to where a
 _BEGINS, _ENDS = 1, 2  # how a glob is bound
 _LABEL = 16  # bits before the label of a state
 _LAST_CLOCK = (1 << 31) - 1
+_MARKS = 16  # bits of the place at which a text is marked as met
+_MIXED, _PRIME = U(0xCBF29CE484222325), U(0x100000001B3)  # of Fowler, Noll and Vo
+_LONGEST_MET = 1 << 12  # bytes of a text that is worth to be kept
 
 
 class _Header(NamedTuple):
@@ -59,7 +64,9 @@ class _Automaton(NamedTuple):
     classes: int  # of each byte; 0 is that of those in no literal
     n_classes: int
     cells: int  # of each state: children or ~row, how many and its label, on failure, its literal
-    rows: int
+    rows: int  # each: the literal of its state, and the next for each label
+
+    # "on failure" and "the next" are states without a row, or the ~row of one that has it
 
 
 _AT = _Header(*range(len(_Header._fields)))
@@ -245,10 +252,23 @@ def _automaton(
     links = np.empty(len(ends), np.int32)
     for i in range(len(ends)):
         links[i] = cells[cells[ends[i], 2], 3]
+    _name_by_rows(cells, rows, row_of)
+    return cells, rows, links
+
+
+@kernel
+def _name_by_rows(cells: Ints, rows: Ints, row_of: Ints) -> None:
+    """Put the ~row of a state in its place, wherever one that has a row is the next."""
+    for row in range(len(rows)):
+        for label in range(1, rows.shape[1]):
+            if row_of[rows[row, label]] >= 0:
+                rows[row, label] = ~row_of[rows[row, label]]
     for state in range(len(cells)):
+        if row_of[cells[state, 2]] >= 0:
+            cells[state, 2] = ~row_of[cells[state, 2]]
         if row_of[state] >= 0:
             cells[state, 0] = ~row_of[state]
-    return cells, rows, links
+            rows[row_of[state], 0] = cells[state, 3]
 
 
 @kernel
@@ -305,11 +325,24 @@ def _next(cells: Ints, rows: Ints, row_of: Ints, state: int, label: int) -> int:
 class Scratch:
     """What the scan writes to, for one call at a time."""
 
-    def __init__(self, n_literals: int, most: int) -> None:
+    def __init__(self, n_literals: int, most: int, kept: tuple[NDArray[Any], ...]) -> None:
         self.stamps = np.zeros(n_literals, np.int32)
         self.clock = 0
-        self.targets = np.empty(max(3 * most, 1 << 12), np.int32)
+        self.targets = np.empty(3 * most + (1 << 12), np.int32)
         self.folded = np.empty(1 << 12, np.uint8)
+        self.marks = np.zeros(1 << _MARKS, np.uint8)
+        self._kept = kept
+        self._note()
+
+    def make_room(self, n_bytes: int) -> None:
+        """For a text of so many bytes, folded."""
+        if n_bytes > len(self.folded):
+            self.folded = np.empty(2 * n_bytes, np.uint8)
+            self._note()
+
+    def _note(self) -> None:
+        own = self.stamps, self.targets, self.folded, self.marks
+        self.where = addresses(*self._kept, *own)  # all that `_scan_grouped` takes
 
 
 class Groups(NamedTuple):
@@ -318,6 +351,35 @@ class Groups(NamedTuple):
     starts: Longs
     tables: Longs  # where each begins, doubled, and one more where texts are in lower case
     most: Longs  # targets that one text can have by all tables of a group
+
+
+@dataclass(slots=True)
+class Scanned:
+    """What was found in texts; the scratch has the last spaces, `before` those before them."""
+
+    scratch: Scratch
+    ends: Longs  # of each text, where its spaces end; then whether it was met before
+    n: int = 0
+    before: list[int] = field(default_factory=list)
+    doubts: list[int] = field(default_factory=list)  # pairs: a text, ~number of what is to be tried
+    met: bool = False
+
+    def of_met(self) -> dict[int, list[int]]:
+        """The spaces of texts that were met before."""
+        n = len(self.ends) // 2
+        if not self.met:
+            return {}
+        spaces = self.before + self.scratch.targets[: self.n].tolist()
+        edges = [0, *self.ends[:n].tolist()]
+        return {i: spaces[edges[i] : edges[i + 1]] for i in np.flatnonzero(self.ends[n:]).tolist()}
+
+    def spaces(self, more: list[int]) -> Ints:
+        """The spaces of all texts, and more, ascending, each once; to be asked but once."""
+        scratch, others = self.scratch, np.array(self.before + more, np.int32)
+        if self.n + len(others) > len(scratch.targets):
+            return np.unique(np.concatenate([scratch.targets[: self.n], others]))
+        n = _joined(scratch.targets, self.n, others)
+        return scratch.targets[:n].copy()
 
 
 class Scanner:
@@ -347,36 +409,38 @@ class Scanner:
         try:
             scratch = self._spare.pop()
         except IndexError:
-            scratch = Scratch(self._n_literals, self._most)
+            kept = (self.words, *self._groups)
+            scratch = Scratch(self._n_literals, self._most, kept)
         if scratch.clock + n_scans >= _LAST_CLOCK:
             scratch.stamps[:] = 0
             scratch.clock = 0
-        if n_bytes > len(scratch.folded):
-            scratch.folded = np.empty(2 * n_bytes, np.uint8)
+        scratch.make_room(n_bytes)
         return scratch
 
-    def scan_grouped(
-        self, data: bytes, sizes: Longs, groups: Longs
-    ) -> tuple[list[int], list[int], list[int]]:
-        """The spaces of each text by the tables of its group, ascending, each once.
+    def scan_grouped(self, data: bytes, numbers: Longs) -> Scanned:
+        """Scan texts by the tables of their groups, one or more texts at a time.
 
-        Where those of each end, all of them, and pairs of a text and the ~number of a condition to
-        be tried. The texts stand one behind the other, and then once more in lower case; `sizes`
-        has both.
+        The texts stand one behind the other, and then once more in lower case; `numbers` has the
+        sizes of both, then the groups.
         """
-        n, done = len(groups), 0
+        n = len(numbers) // 3
         scratch = self._lend(n * len(self._groups.tables), len(data))
-        ends = np.empty(n, np.int64)
-        spaces, doubts = list[int](), list[int]()
-        while done < n:
-            done, n_spaces, n_doubts, scratch.clock = _scan_grouped(
-                np.frombuffer(data, np.uint8), sizes, groups, self._groups, self.words, done,
-                scratch.clock, scratch.stamps, scratch.folded, scratch.targets, ends,
-            )  # fmt: skip
-            doubts += scratch.targets[len(scratch.targets) - n_doubts :].tolist()
-            spaces += scratch.targets[:n_spaces].tolist()
-        self._spare.append(scratch)
-        return ends.tolist(), spaces, doubts
+        found = Scanned(scratch, np.empty(2 * n, np.int64))
+        raw, done = np.frombuffer(data, np.uint8), 0
+        while True:
+            done, found.n, n_doubts, n_met, scratch.clock = _scan_grouped(
+                raw, numbers, scratch.where, done, scratch.clock, found.ends
+            )
+            if n_doubts:
+                found.doubts += scratch.targets[len(scratch.targets) - n_doubts :].tolist()
+            found.met |= n_met > 0
+            if done == n:
+                return found
+            found.before += scratch.targets[: found.n].tolist()
+
+    def give_back(self, found: Scanned) -> None:
+        """Take back what was lent, once the spaces are told."""
+        self._spare.append(found.scratch)
 
     def scan(self, data: Bytes, starts: Longs, ends: Longs, bases: Longs) -> Ragged:
         """The targets of each text, ascending, each once; `bases` has the table of each."""
@@ -426,32 +490,36 @@ def _scan(
 
 @kernel
 def _scan_grouped(
-    data: Bytes,
-    sizes: Longs,
-    which: Longs,
-    groups: Groups,
-    words: Ints,
-    done: int,
-    clock: int,
-    stamps: Ints,
-    folded: Bytes,
-    targets: Ints,
-    ends: Longs,
-) -> tuple[int, int, int, int]:
-    """The same by groups of tables: texts done, spaces, words of doubts at the end, the clock."""
-    n_texts, n, n_doubts = len(which), 0, 0
+    data: Bytes, numbers: Longs, where: Longs, done: int, clock: int, ends: Longs
+) -> tuple[int, int, int, int, int]:
+    """Scan texts from number `done` on by groups of tables, while there is room.
+
+    How many are done, spaces, words of doubts at the end of the targets, texts that were probably
+    met before, and the clock. Most texts that are new come but once, and to keep one costs more
+    than to scan it: so a mark is left of each, and one that has its mark may be kept.
+    """
+    words = as_frozen(carray(pointer(where[0]), (where[1],), np.int32))
+    group_starts = as_frozen(carray(pointer(where[2]), (where[3],), np.int64))
+    tables = as_frozen(carray(pointer(where[4]), (where[5],), np.int64))
+    most = as_frozen(carray(pointer(where[6]), (where[7],), np.int64))
+    stamps = carray(pointer(where[8]), (where[9],), np.int32)
+    targets = carray(pointer(where[10]), (where[11],), np.int32)
+    folded = carray(pointer(where[12]), (where[13],), np.uint8)
+    marks = carray(pointer(where[14]), (where[15],), np.uint8)
+    n_texts, n, n_doubts, n_met = len(numbers) // 3, 0, 0, 0
     begin, low = 0, 0
     for i in range(n_texts):
-        low += sizes[i]
+        low += numbers[i]
     before = 0 if done == 0 else ends[done - 1]
     for i in range(n_texts):
-        end, low_end, group = begin + sizes[i], low + sizes[n_texts + i], which[i]
+        end, low_end = begin + numbers[i], low + numbers[n_texts + i]
+        group = numbers[2 * n_texts + i]
         if i >= done:
-            if len(targets) - n - n_doubts < 3 * groups.most[group]:
-                return i, n, n_doubts, clock
+            if len(targets) - n - n_doubts < 3 * most[group]:
+                return i, n, n_doubts, n_met, clock
             first = n
-            for j in range(groups.starts[group], groups.starts[group + 1]):
-                table = groups.tables[j]
+            for j in range(group_starts[group], group_starts[group + 1]):
+                table = tables[j]
                 clock += 1
                 at, stop = (low, low_end) if table & 1 else (begin, end)
                 n = _scan_one(
@@ -467,8 +535,32 @@ def _scan_grouped(
                     targets[len(targets) - n_doubts] = i
                     targets[len(targets) - n_doubts + 1] = targets[j]
             ends[i] = before + n
+            ends[n_texts + i] = _was_met(data, begin, end, group, marks)
+            n_met += ends[n_texts + i]
         begin, low = end, low_end
-    return n_texts, n, n_doubts, clock
+    return n_texts, n, n_doubts, n_met, clock
+
+
+@bare
+def _was_met(data: Bytes, begin: int, end: int, group: int, marks: Bytes) -> int:
+    """1 where a text of the group has its mark, and is not long; it has then."""
+    mixed = _MIXED ^ U(group)
+    for i in range(begin, min(end, begin + _LONGEST_MET + 1)):
+        mixed = (mixed ^ U(data[U(i)])) * _PRIME
+    place, mark = mixed >> U(64 - _MARKS), np.uint8(mixed >> U(40) & U(255) | U(1))
+    if end - begin > _LONGEST_MET:
+        return 0
+    was = marks[place] == mark
+    marks[place] = mark
+    return 1 if was else 0
+
+
+@kernel
+def _joined(targets: Ints, n: int, more: Ints) -> int:
+    """Add more targets behind the n there are, sort them and leave each once; how many are left."""
+    for i in range(len(more)):
+        targets[n + i] = more[i]
+    return _once(targets, 0, n + len(more))  # type: ignore[no-any-return]
 
 
 @bare
@@ -579,26 +671,28 @@ def _walk(
         U(base + words[automaton + _PART.rows]),
     )
     literals = base + words[base + _AT.literals]
-    state = U(0)
+    state = np.int64(-1)  # the root has row 0
     for i in range(begin, end):
         label = words[classes + U(text[U(i)])]
         if label == 0:
-            state = U(0)
+            state = np.int64(-1)
             continue
-        while True:
-            first = words[cells + state * U(_CELL)]
-            if first < 0:
-                state = U(words[rows + U(~first) * n_classes + U(label)])
-                break
-            child = U(first)
-            last = child + U(words[cells + state * U(_CELL) + U(1)] & ((1 << _LABEL) - 1))
-            while child < last and words[cells + child * U(_CELL) + U(1)] >> _LABEL != label:
-                child += U(1)
+        child = last = cells
+        while state >= 0:
+            cell = cells + U(state) * U(_CELL)
+            child = cells + U(words[cell]) * U(_CELL)
+            last = child + U(words[cell + U(1)] & ((1 << _LABEL) - 1)) * U(_CELL)
+            while child < last and words[child + U(1)] >> _LABEL != label:
+                child += U(_CELL)
             if child < last:
-                state = child
                 break
-            state = U(words[cells + state * U(_CELL) + U(2)])
-        literal = words[cells + state * U(_CELL) + U(3)]
+            state = np.int64(words[cell + U(2)])
+        if child < last:
+            first = np.int64(words[child])
+            state = first if first < 0 else np.int64((child - cells) // U(_CELL))
+        else:
+            state = np.int64(words[rows + U(~state) * n_classes + U(label)])
+        literal = _literal_at(words, state, cells, rows, n_classes)
         while literal >= 0 and stamps[literal] != now:
             stamps[literal] = now
             record = literals + literal * _LITERAL
@@ -607,7 +701,7 @@ def _walk(
                 i + 1 - begin == words[record + 3], text, begin, end, targets, n,
             )  # fmt: skip
             literal = words[record]
-    literal = words[cells + state * U(_CELL) + U(3)]
+    literal = _literal_at(words, state, cells, rows, n_classes)
     while literal >= 0:
         record = literals + literal * _LITERAL
         n = _act(
@@ -616,6 +710,16 @@ def _walk(
         )  # fmt: skip
         literal = words[record]
     return n
+
+
+@bare
+def _literal_at(
+    words: Ints, state: np.int64, cells: np.uint64, rows: np.uint64, n_classes: np.uint64
+) -> np.int32:
+    """The longest literal that ends in a state, or -1."""
+    if state < 0:
+        return words[rows + U(~state) * n_classes]  # type: ignore[no-any-return]
+    return words[cells + U(state) * U(_CELL) + U(3)]  # type: ignore[no-any-return]
 
 
 @bare

@@ -27,7 +27,7 @@ from remuda.index.choosing import (
     raised,
 )
 from remuda.index.hits import none, side_by_side
-from remuda.index.owners import Owners, Owning
+from remuda.index.owners import Owners, Owning, own_alone
 from remuda.index.ranking import cnf_item_bounds, item_bounds, merits, with_best_first
 from remuda.index.regions import Widened, Widening
 from remuda.index.weighing import Weighed
@@ -214,8 +214,12 @@ class Segment:
         return self._matched(events)
 
     def _matched(self, events: EventBatch) -> Hits:
-        owners, cnf_owners, _ = self._owning.of(self.plan)
-        hits = self._owned(self.matcher.match(events), owners, events)
+        owners, cnf_owners, doubtful = self._owning.of(self.plan)
+        hits = self.matcher.match(events)
+        if len(events.starts) == 2 and (doubtful or not owners.same):
+            hits = self._owned_alone(hits, events.spaces)
+        else:
+            hits = self._owned(hits, owners, events)
         if self.plan.cnf.n_rows == 0:
             return hits
         return side_by_side([hits, self._owned(self.cnf.match(events), cnf_owners, events)])
@@ -379,8 +383,6 @@ class Segment:
         found = owners.hit(hits)
         if not self._owning.of(self.plan)[2]:
             return found
-        if len(events) == 1 and not self.plan.checked[found.rows].any():
-            return found
         room = self._owning.lend_to_check(self.plan)
         starts, rows = _checked(
             found.starts, found.rows, self.plan.checked, events.starts, events.spaces,
@@ -389,6 +391,14 @@ class Segment:
         )  # fmt: skip
         self._owning.checking.append(room)
         return Hits(starts, rows, found.candidates)
+
+    def _owned_alone(self, hits: Hits, spaces: Ints) -> Hits:
+        """The same for one event."""
+        room = self._owning.lend_alone(self.plan, self.dim_of_space)
+        n = own_alone(hits.rows, spaces, room.where)
+        found = Hits(np.array([0, n]), room.out[:n].copy(), hits.candidates)
+        self._owning.alone.append(room)
+        return found
 
 
 def _built(

@@ -264,6 +264,21 @@ def chain_of(term: Term) -> tuple[Function, ...] | None:
     return tuple(reversed(found)) if isinstance(term, Attribute) else None
 
 
+def joined_chains(
+    term: Term,
+) -> tuple[Function, list[tuple[Attribute, tuple[Function, ...]]]] | None:
+    """The function that a term is of chains, and of each chain its attribute and functions.
+
+    None where the term is another one, or looks at more than plain values.
+    """
+    if not isinstance(term, Call) or term.function.whole or term.function.clock:
+        return None
+    chains = [(*facts_of(one).attributes[:1], chain_of(one)) for one in term.arguments]
+    if term.function.on_missing or any(chain[-1] is None for chain in chains):
+        return None
+    return term.function, chains  # type: ignore[return-value]
+
+
 def operations_of(term: Term) -> tuple[Operation, ...]:
     """Mustang's operations on its root, first to last."""
     found: list[Operation] = []

@@ -12,6 +12,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import carray  # type: ignore[attr-defined]
 
 from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, invert, starts_of
 from remuda.encoding.table import ClauseTable, Predicates
@@ -20,6 +21,7 @@ from remuda.matchers.auto.blocks import Blocks, append
 from remuda.matchers.auto.layout import ONE, PLACE_CELL, PLACE_DIM, U64, ZERO, get
 from remuda.matchers.auto.words import refused_span
 from remuda.matchers.kernels.bits import trailing_zeros
+from remuda.pointers import as_frozen, pointer
 
 _SHIFT = 4
 
@@ -169,6 +171,31 @@ def find_undenied(
                 n += 1
                 word &= word - ONE
     return n
+
+
+@kernel
+def find_undenied_alone(spaces: Ints, where: Longs, n: int) -> int:
+    """`find_undenied` for an event by itself, given where all arrays lie that it takes."""
+    return find_undenied(  # type: ignore[no-any-return]
+        spaces,
+        np.int64(0),
+        len(spaces),
+        as_frozen(carray(pointer(where[0]), (where[1],), np.uint64)),
+        carray(pointer(where[2]), (where[3],), np.uint64),
+        carray(pointer(where[4]), (where[5],), np.int32),
+        n,
+        Denials(
+            as_frozen(carray(pointer(where[6]), (where[7],), np.int32)),
+            as_frozen(carray(pointer(where[8]), (where[9],), np.int64)),
+            as_frozen(carray(pointer(where[10]), (where[11],), np.int32)),
+            as_frozen(carray(pointer(where[12]), (where[13],), np.int64)),
+            as_frozen(carray(pointer(where[14]), (where[15],), np.int32)),
+            as_frozen(carray(pointer(where[16]), (where[17],), np.uint64)),
+            as_frozen(carray(pointer(where[18]), (where[19],), np.int32)),
+            as_frozen(carray(pointer(where[20]), (where[21],), np.int64)),
+            as_frozen(carray(pointer(where[22]), (where[23],), np.int32)),
+        ),
+    )
 
 
 @inlined

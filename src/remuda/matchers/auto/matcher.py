@@ -18,7 +18,12 @@ from remuda.matchers.auto.arena import lay_out, traits_of
 from remuda.matchers.auto.batch import MOST_EVENTS, entries_met, find_each, find_together
 from remuda.matchers.auto.blocks import counts, tally, weigh
 from remuda.matchers.auto.checks import check_arena, check_denials
-from remuda.matchers.auto.denials import Denials, denials, find_undenied, find_undenied_many
+from remuda.matchers.auto.denials import (
+    Denials,
+    denials,
+    find_undenied_alone,
+    find_undenied_many,
+)
 from remuda.matchers.auto.layout import (
     PLAIN,
     RECORDS,
@@ -216,7 +221,7 @@ class Auto:
             facts = self.facts
             return Scratch(
                 facts.n_clauses, len(self.traits), self.n_masked, facts.n_wide, n_spaces,
-                facts.n_denials, self._built[:3],
+                self.denials, self._built[:3],
             )  # fmt: skip
 
     def _match_one(self, spaces: Ints) -> Hits:
@@ -226,9 +231,7 @@ class Auto:
         if n == LISTED:
             n, n_verified = find_listed(spaces, 0, len(spaces), self._built, scratch.lists)
         if self.facts.n_denials:
-            n = find_undenied(
-                spaces, 0, len(spaces), self.places, scratch.held, out, n, self.denials
-            )
+            n = find_undenied_alone(spaces, scratch.where_denied, n)
         span[1] = n
         hits = Hits(span.copy(), out[:n].copy(), n_verified)
         self._spare.append(scratch)

@@ -11,10 +11,11 @@ from remuda.encoding.table import EventBatch
 from remuda.matchers.auto.arena import MOST_RECORDS
 from remuda.matchers.auto.batch import MOST_EVENTS, QUEUE, Together
 from remuda.matchers.auto.blocks import SIZE, Blocks
+from remuda.matchers.auto.denials import Denials
 from remuda.matchers.auto.listed_events import Listing
 from remuda.matchers.auto.ranked import N_STEPS, Alone
-from remuda.matchers.kernels.bits import addresses
 from remuda.model.lazily import lazily
+from remuda.pointers import addresses
 
 _MOST_SPACES = 1 << 17  # of a batch's events
 _FEWEST_ROWS, _MOST_ROWS = 1 << 20, 1 << 25  # in blocks: 4 to 128 MB
@@ -30,13 +31,13 @@ class Scratch:
         n_masked: int,
         n_wide: int,
         n_spaces: int,
-        n_denials: int,
+        denials: Denials,
         built: tuple[NDArray[np.uint64], ...],
     ) -> None:
         self._n_clauses, self._n_spaces = n_clauses, n_spaces
         self._n_masked, self._n_wide = n_masked, n_wide
         self.out = np.empty(n_clauses, np.int32)
-        self.held = np.empty((n_denials + 63) // 64, np.uint64)
+        self.held = np.empty((len(denials.clauses) + 63) // 64, np.uint64)
         visits, queue = np.empty(2 * n_dims + 1, np.uint64), np.empty(n_clauses, np.uint64)
         self.span, self.queue = np.zeros(2, np.int64), queue
         self.alone = Alone(
@@ -50,6 +51,7 @@ class Scratch:
         )
         self._kept: tuple[NDArray[Any], ...] = (*built, *self.alone[:5])
         self.where = addresses(*self._kept)  # all that one event's kernel takes
+        self.where_denied = addresses(built[1], self.held, self.out, *denials)
 
     @lazily
     def together(self) -> Together:

@@ -27,7 +27,7 @@ from remuda.matchers.auto.layout import (
     get,
 )
 from remuda.matchers.auto.walk import prefetch_chunk, record_holds, walk
-from remuda.matchers.kernels.bits import as_frozen, pointer
+from remuda.pointers import as_frozen, pointer
 
 LISTED = -1  # the event has a list: listed_events.py
 

@@ -1,4 +1,4 @@
-"""What a machine can do and Numba has no name for: two instructions, and arrays by address."""
+"""What a machine can do and Numba has no name for: two instructions."""
 
 from __future__ import annotations
 
@@ -8,11 +8,8 @@ import numpy as np
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import types
 from numba.core import cgutils
-from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic, overload
 from numpy.typing import NDArray
-
-from remuda.arrays import Longs
 
 
 def trailing_zeros(word: np.uint64) -> np.uint64:
@@ -22,33 +19,6 @@ def trailing_zeros(word: np.uint64) -> np.uint64:
 
 def prefetch(array: NDArray[Any], i: np.uint64) -> None:
     """Ask for the cache line of `array[i]`, which will be read soon."""
-
-
-def addresses(*arrays: NDArray[Any]) -> Longs:
-    """Where each array lies and how long it is, for `pointer`; whoever has it keeps the arrays.
-
-    A call from Python takes some 60 ns for each array that it hands over: this is but one.
-    """
-    return np.array([one for array in arrays for one in (array.ctypes.data, len(array))], np.int64)
-
-
-def _pointer(_typing: Any, address: Any) -> Any:
-    def write(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        return builder.inttoptr(arguments[0], cgutils.voidptr_t)
-
-    return types.voidptr(address), write
-
-
-def _as_frozen(_typing: Any, array: Any) -> Any:
-    def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kind = signature.return_type
-        return impl_ret_borrowed(context, builder, kind, arguments[0])  # type: ignore[no-untyped-call]
-
-    return array.copy(readonly=True)(array), write
-
-
-pointer: Any = intrinsic(_pointer)  # an address as `carray` takes it
-as_frozen: Any = intrinsic(_as_frozen)  # the array as one that is not written to
 
 
 @intrinsic
