@@ -48,7 +48,11 @@ def failing(kind: type, name: str, is_bad: Callable[..., bool]) -> Patch:
 KINDS: dict[str, tuple[Expression, Patch]] = {
     "values": (
         fn.length(a) == 666,
-        failing(ValueSpaces, "of", lambda one, of: "666" in str(one.cuts) and of != 666),
+        failing(
+            ValueSpaces,
+            "of",
+            lambda one, of: "666" in str([*map(list, one.cuts.values())]) and of != 666,
+        ),
     ),
     "versions": (a.version() >= "6.6.6", failing(OrderSpaces, "of", lambda *_: True)),
     "patterns": (  # one that demands no text, so that it is tried on all
