@@ -6,7 +6,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import TypeVar
 
@@ -59,14 +59,14 @@ class Size:
     most: int | None = None  # matches that they may have together
 
     @classmethod
-    def few(cls, n_criteria: int, most: int = _HITS) -> Size:
+    def few(cls, n_criteria: int) -> Size:
         """A size that follows the number of matches; at first, all criteria may hold."""
-        return cls(max(1, min(_FIRST, _UNKNOWN // max(n_criteria, 1))), most)
+        return cls(max(1, min(_FIRST, _UNKNOWN // max(n_criteria, 1))), _HITS)
 
     @classmethod
     def counted(cls, n_criteria: int) -> Size:
         """The same where each is counted: as many matches as there are counts take no more room."""
-        return cls.few(n_criteria, max(_HITS, n_criteria))
+        return replace(cls.few(n_criteria), most=max(_HITS, n_criteria))
 
     @classmethod
     def shared(cls, source: Source, threads: int, at_once: int = AT_ONCE) -> Size:
