@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 
 from remuda.arrays import Ragged, frozen
+from remuda.encoding.bounds import missing_bounds, space_bounds
 from remuda.errors import InvalidCriterion
 from remuda.index.choosing import Wanted
 from remuda.index.index import Index, load
@@ -59,13 +60,21 @@ def draw_expression(rng: random.Random, signed: bool, weighted: bool, depth: int
     return (And if kind < 5 else Or)(*parts)
 
 
+def draw_alternatives(rng: random.Random, signed: bool, weighted: bool) -> Expression:
+    """Conjunctions that share predicates, so that some absorb others."""
+    predicates = [draw_predicate(rng, signed, weighted) for _ in range(4)]
+    return Or(*(And(*rng.sample(predicates, rng.randint(1, 3))) for _ in range(3)))
+
+
 def draw_criterion(rng: random.Random, name: int, signed: bool, weighted: bool) -> Criterion:
-    flat = rng.random() < 0.5
-    expression = (
-        And(*(draw_predicate(rng, signed, weighted) for _ in range(rng.randint(1, 3))))
-        if flat
-        else draw_expression(rng, signed, weighted)
-    )
+    kind = rng.random()
+    if kind < 0.4:
+        n = rng.randint(1, 3)
+        expression: Expression = And(*(draw_predicate(rng, signed, weighted) for _ in range(n)))
+    elif kind < 0.7:
+        expression = draw_alternatives(rng, signed, weighted)
+    else:
+        expression = draw_expression(rng, signed, weighted)
     tags = {f"by:{one}" for one in "xyz" if rng.random() < 0.3}
     tags |= {f"t{i}" for i in range(3) if rng.random() < 0.4}
     return Criterion(
@@ -310,6 +319,17 @@ def test_weights_of_values(matcher: str, name: str) -> None:
     assert [one.score for one in index.top(event, 3, weights=weights)] == [score]
 
 
+@pytest.mark.parametrize("matcher", NAMES)
+def test_a_conjunction_that_another_absorbs_scores_more(matcher: str) -> None:
+    a, b = attr("a").isin(1, 2).weight({1: 0.5, 2: 7.0}), attr("b").isin(1, 2).weight({1: 3.0})
+    criteria = [Criterion("both", Or(a, And(a, b))), Criterion("one", a)]
+    criteria += [Criterion(f"c{i}", attr("a").isin(1, 3).weight({1: i / 8})) for i in range(40)]
+    index = Index.build(criteria, matcher=matcher)
+    assert index.top({"a": 1, "b": 1}, 2) == [("c39", 4.875), ("c38", 4.75)]
+    assert index.top({"a": 1, "b": 1}, 2, weights={"b": 2.0}) == [("both", 6.5), ("c39", 4.875)]
+    assert index.top({"a": [1, 2]}, 2) == [("both", 7.0), ("one", 7.0)]
+
+
 COLUMNS = {
     "maps": pa.array([[("a", 3.0)], None, [("a", 0.0)]], pa.map_(pa.string(), pa.float64())),
     "structs": pa.array(
@@ -413,3 +433,41 @@ def test_a_clause_is_bounded_by_what_is_met_with_it() -> None:
     either = attr("a").eq(1).weight(2) | attr("b").eq(1).weight(3)
     plan = Segment.build([either], matcher="auto").plan
     assert sorted(plan.bounds.clauses.tolist()) == [2, 3]
+
+
+def test_what_each_space_and_each_want_scores_at_most() -> None:
+    rng = random.Random(SEED)
+    for _ in range(count(40, 2_000)):
+        drawn = [draw_expression(rng, signed=True, weighted=True) for _ in range(30)]
+        segment = Segment.build(drawn, matcher="auto")
+        programs, table = segment.plan.programs, segment.plan.conjunctions
+        predicates = table.predicates
+        of_spaces, of_wants = np.zeros(table.n_spaces), np.zeros(table.n_dims)
+        for leaf, number in enumerate(programs.leaf_literal.tolist()):
+            named = slice(programs.value_starts[leaf], programs.value_starts[leaf + 1])
+            weights = dict(
+                zip(
+                    programs.value_space[named].tolist(),
+                    programs.value_weight[named].tolist(),
+                    strict=True,
+                )
+            )
+            own, dim = float(programs.leaf_weight[leaf]), predicates.dim[number]
+            spans = slice(predicates.span_starts[number], predicates.span_starts[number + 1])
+            accepted = [
+                space
+                for low, high in zip(
+                    predicates.span_lo[spans].tolist(),
+                    predicates.span_hi[spans].tolist(),
+                    strict=True,
+                )
+                for space in range(low, high)
+            ]
+            some_own = any(space not in weights for space in accepted)
+            for space in accepted:  # whoever has an own weight at all may have it anywhere
+                most = max(weights.get(space, own), own if some_own else 0.0)
+                of_spaces[space] = max(of_spaces[space], most)
+            if predicates.on_missing[number]:
+                of_wants[dim] = max(of_wants[dim], own)
+        assert space_bounds(programs, predicates, table.n_spaces).tolist() == of_spaces.tolist()
+        assert missing_bounds(programs, predicates, table.n_dims).tolist() == of_wants.tolist()

@@ -116,13 +116,67 @@ def leaf_bounds(programs: Programs, predicates: Predicates, *, absolute: bool = 
         own, values = np.abs(own), np.abs(values)
     if not len(values):
         return own
-    named = np.repeat(np.arange(len(own)), np.diff(programs.value_starts))
-    distinct = np.unique(np.stack([named, programs.value_space]), axis=1)[0]
-    n_named = np.bincount(distinct, minlength=len(own))
-    all_named = (n_named > 0) & (n_named >= predicates.n_accepted[programs.leaf_literal])
-    found = np.where(all_named, -np.inf, own)
-    np.maximum.at(found, named, values)
+    found = np.where(_all_named(programs, predicates), -np.inf, own)
+    np.maximum.at(found, _named(programs), values)
     return found
+
+
+def space_bounds(programs: Programs, predicates: Predicates, n_spaces: int) -> Floats:
+    """The most that any leaf scores for each space, if above zero."""
+    own = np.zeros(len(predicates.dim))
+    weights = programs.leaf_weight
+    if len(programs.value_weight):
+        weights = np.where(_all_named(programs, predicates), 0.0, weights)
+    np.maximum.at(own, programs.leaf_literal, weights)
+    found: Floats = _painted(np.argsort(-own), own, predicates, n_spaces)
+    np.maximum.at(found, programs.value_space, programs.value_weight)
+    return found
+
+
+def missing_bounds(programs: Programs, predicates: Predicates, n_dims: int) -> Floats:
+    """The most that any leaf scores for want of each dimension, if above zero."""
+    found = np.zeros(n_dims)
+    leaves = predicates.on_missing[programs.leaf_literal]
+    dims = predicates.dim[programs.leaf_literal[leaves]]
+    np.maximum.at(found, dims, programs.leaf_weight[leaves])
+    return found
+
+
+def _named(programs: Programs) -> Longs:
+    """Of each value that has a weight of its own, its leaf."""
+    return np.repeat(np.arange(len(programs.leaf_weight)), np.diff(programs.value_starts))
+
+
+def _all_named(programs: Programs, predicates: Predicates) -> Bools:
+    """Of each leaf whether all values that it accepts have weights of their own."""
+    n_leaves = len(programs.leaf_weight)
+    distinct = np.unique(np.stack([_named(programs), programs.value_space]), axis=1)[0]
+    n_named = np.bincount(distinct, minlength=n_leaves)
+    found: Bools = (n_named > 0) & (n_named >= predicates.n_accepted[programs.leaf_literal])
+    return found
+
+
+@kernel
+def _painted(order: Longs, weights: Floats, predicates: Predicates, n_spaces: int) -> Floats:
+    """The weight of the first predicate in order that accepts each space; 0 where none does."""
+    found = np.zeros(n_spaces)
+    after = np.arange(n_spaces + 1)  # from each space, a way to the next without a weight
+    for predicate in order:
+        for i in range(predicates.span_starts[predicate], predicates.span_starts[predicate + 1]):
+            space = _next(predicates.span_lo[i], after)
+            while space < predicates.span_hi[i]:
+                found[space] = weights[predicate]
+                after[space] = space + 1
+                space = _next(space + 1, after)
+    return found
+
+
+@bare
+def _next(space: int, after: Longs) -> int:
+    while after[space] != space:
+        after[space] = after[after[space]]
+        space = after[space]
+    return space
 
 
 @kernel
@@ -242,20 +296,26 @@ def _note(
     of_owners: Floats,
     exact: Bools,
 ) -> bool:
-    """Raise the bound of a clause all of whose items are among the leaves; False without one."""
+    """Raise the bound of the largest clause of which all is among the leaves; False without one."""
     score = 0.0 if len(leaves) != 1 else leaf_bounds[leaves[0]]
     if len(leaves) != 1:
         for leaf in leaves:
             score += leaf_bounds[leaf]
+    best, most = -1, -1  # the clause with the most of the leaves, and how many
     for i in range(len(own)):
+        first, last = clauses.starts[own[i]], clauses.starts[own[i] + 1]
         within = True
-        for place in range(clauses.starts[own[i]], clauses.starts[own[i] + 1]):
+        for place in range(first, last):
             met = False
             for leaf in leaves:
                 met |= programs.leaf_literal[leaf] == clauses.items[place]
             within &= met
-        if within:
-            exact[own[i]] &= clauses.starts[own[i] + 1] - clauses.starts[own[i]] == len(leaves)
-            of_owners[places[i]] = max(of_owners[places[i]], score)
-            return True
-    return False
+        if within and last - first > most:
+            best, most = i, last - first
+            if most == len(leaves):
+                break
+    if best < 0:
+        return False
+    exact[own[best]] &= most == len(leaves)
+    of_owners[places[best]] = max(of_owners[places[best]], score)
+    return True

@@ -123,14 +123,25 @@ class _Planner:
         if parts is None:
             written = nnf(expression)
             self._write_program(fold(written, _without_splits))
-            simplest = simplify(written, scalars=self.scalars)
-            self._choose_form(flat(fold(simplest, _without_splits)))
+            self._choose_form(self._simplest(written))
         else:
             numbers = [self._leaf(part) for part in parts]
             self.codes.append(joint(len(parts), _AND))
             self.code_counts.append(len(parts) + 1)
             self.checked.append(len(parts) > MAX_PREDICATES)
             self._own(self.conjunctions, self.pool.apart(numbers[:MAX_PREDICATES]))
+
+    def _simplest(self, written: Expression) -> Expression:
+        """The expression, flat, in the form with the fewest clauses.
+
+        An Or of conjunctions with weights of single values stays as it is: what absorbs another
+        conjunction may score less, and its weights would tell little of the best.
+        """
+        if any(leaf.value_weights for leaf in _leaves_of(written)):
+            as_written = flat(fold(written, _without_splits))
+            if _is_dnf(as_written):
+                return as_written
+        return flat(fold(simplify(written, scalars=self.scalars), _without_splits))
 
     def _choose_form(self, expression: Expression) -> None:
         form = form_of(expression, takes_cnf=self.takes_cnf)
@@ -293,6 +304,16 @@ def _without_splits(node: Expression, parts: Sequence[Expression]) -> Expression
     if all(map(operator.is_, parts, node.parts)):
         return node
     return (And if isinstance(node, And) else Or)(*parts)
+
+
+def _is_dnf(flattened: Expression) -> bool:
+    """Whether it is an Or of conjunctions, no more than are written out."""
+    parts = flattened.parts if isinstance(flattened, Or) else (flattened,)
+    return len(parts) <= MAX_CLAUSES and all(
+        isinstance(leaf, Predicate)
+        for part in parts
+        for leaf in (part.parts if isinstance(part, And) else (part,))
+    )
 
 
 def _leaves_of(expression: Expression) -> list[Predicate]:

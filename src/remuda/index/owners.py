@@ -19,11 +19,12 @@ from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, frozen
 from remuda.encoding.bounds import most_of
 from remuda.encoding.plan import Plan
 from remuda.encoding.table import Predicates
-from remuda.index.ranking import criteria_bounds, stand_best_first
+from remuda.index.ranking import criteria_bounds, promises, stand_best_first
 from remuda.jit import kernel
 from remuda.matchers.contract import Hits
 from remuda.matchers.kernels.best import Choice, Room, room_for
 from remuda.matchers.kernels.programs import truth
+from remuda.matchers.kernels.promises import Promises
 from remuda.matchers.kernels.truth import Event, lay_out, take_away
 from remuda.pointers import addresses, as_frozen, pointer
 
@@ -115,6 +116,7 @@ class Owning:
         self.alone: deque[Alone] = deque(maxlen=_ROOMS)
         self._made: tuple[Owners, Owners, bool] | None = None
         self._absolute: Floats | None = None
+        self._promises: Promises | None = None
         self._longest: int | None = None
         self._best_first: tuple[Ints, bool] | None = None
         self._rooms: deque[Room] = deque()
@@ -133,6 +135,12 @@ class Owning:
             predicates = plan.conjunctions.predicates
             self._absolute = frozen(most_of(plan.programs, predicates, absolute=True))
         return self._absolute
+
+    def promises(self, plan: Plan, attribute_of_dim: Ints) -> Promises:
+        """What clauses promise to events."""
+        if self._promises is None:
+            self._promises = promises(plan, attribute_of_dim)
+        return self._promises
 
     def best_first(self, plan: Plan, ranks: Ints) -> bool:
         """Whether the owners of each clause stand best first; those of older indexes may not."""

@@ -7,11 +7,20 @@ from dataclasses import replace
 import numpy as np
 
 from remuda.arrays import Bools, Floats, Ints, Ragged, frozen
-from remuda.encoding.bounds import OfOwners, largest, leaf_bounds, merits_of, most_of
+from remuda.encoding.bounds import (
+    OfOwners,
+    largest,
+    leaf_bounds,
+    merits_of,
+    missing_bounds,
+    most_of,
+    space_bounds,
+)
 from remuda.encoding.plan import Plan
 from remuda.encoding.programs import Programs
 from remuda.jit import kernel
 from remuda.matchers.contract import ItemBounds, Merits
+from remuda.matchers.kernels.promises import Promises
 
 _ROUNDING = 1e-12  # of sums in another order
 
@@ -38,6 +47,20 @@ def criteria_bounds(plan: Plan) -> Floats:
     """The most that each criterion scores, counted where the plan keeps none."""
     kept = plan.bounds.criteria
     return kept if len(kept) else most_of(plan.programs, plan.conjunctions.predicates)
+
+
+def promises(plan: Plan, attribute_of_dim: Ints) -> Promises:
+    """What clauses promise to an event."""
+    table = plan.conjunctions
+    return frozen(
+        Promises(
+            space_bounds(plan.programs, table.predicates, table.n_spaces),
+            missing_bounds(plan.programs, table.predicates, table.n_dims),
+            attribute_of_dim,
+            table.clauses,
+            _merits(plan).exact,
+        )
+    )
 
 
 def with_best_first(plan: Plan, ranks: Ints) -> Plan:

@@ -49,6 +49,7 @@ from remuda.matchers.contract import (
 )
 from remuda.matchers.kernels.best import Asked, Choice, Owned, choose
 from remuda.matchers.kernels.programs import lacking, score, truth
+from remuda.matchers.kernels.promises import choose_promised
 from remuda.matchers.kernels.truth import Event, lay_out, no_event, take_away
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import Expression
@@ -360,7 +361,17 @@ class Segment:
         )
         empty = self._owning.lend(self.plan, choice, len(self.words.ones))
         room = empty._replace(event=empty.event._replace(spaces=events.spaces))
-        if ranking(matcher):
+        values_weigh = (
+            choice.by_clauses and min(len(bounds), len(self.plan.programs.value_weight)) > 0
+        )
+        if values_weigh and not kind and not matcher.features.takes_bounds:
+            hits = matcher.match(events)
+            promises = self._owning.promises(self.plan, self.words.attribute_of_dim)
+            starts, rows, scores = choose_promised(
+                hits.starts, hits.rows, promises, owned, choice, asked, room
+            )
+            ranked = Ranked(starts, rows, scores, hits.candidates, 0, 0)
+        elif ranking(matcher):
             ranked = matcher.best(owned, choice, asked, room, self.words.attribute_of_dim)
         else:
             hits = matcher.match(events)

@@ -22,7 +22,7 @@ from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.programs import score
 from remuda.matchers.kernels.truth import Event, lay_out, take_away
 
-_SLACK, _TINY = 1 + 1e-9, 1e-290  # a bound times a weight is rounded otherwise than a score
+SLACK, TINY = 1 + 1e-9, 1e-290  # a bound times a weight is rounded otherwise than a score
 _ONE = np.uint64(1)
 _FEW = 64  # to keep so many sorted costs less than a heap
 _NEAR = 4  # owners of a clause whose bounds are asked for together
@@ -88,6 +88,7 @@ class Room(NamedTuple):
     scored: Ints
     stack: Floats
     attribute_weights: Floats
+    points: Floats  # of each dimension of an event the most that it scores, else -1
     counts: Longs  # groups used, criteria scored, changes of the heaps, criteria left; IS_LAID_OUT
     event: Event  # laid out once a criterion must be run for its score
 
@@ -103,7 +104,8 @@ def room_for(choice: Choice, n_attributes: int, longest: int) -> Room:
         np.zeros(n), np.empty(n), np.empty(n, np.int32),
         np.zeros(n_groups, np.int64), np.empty(n_groups, np.int32),
         np.zeros((n_criteria >> 6) + 1, np.uint64), np.empty(n_criteria, np.int32),
-        np.empty(longest + 1), np.ones(n_attributes), np.zeros(5, np.int64),
+        np.empty(longest + 1), np.ones(n_attributes), np.full(choice.n_dims, -1.0),
+        np.zeros(5, np.int64),
         Event(no_spaces, np.zeros(choice.n_dims, np.int64), np.zeros(choice.n_dims, np.int64)),
     )  # fmt: skip
 
@@ -121,7 +123,7 @@ def enter_event(event: int, asked: Asked, room: Room) -> float:
 @bare
 def most(bound: float, factor: float) -> float:
     """What a bound becomes by an event's weights."""
-    return bound if factor < 0 else bound * factor * _SLACK + _TINY
+    return bound if factor < 0 else bound * factor * SLACK + TINY
 
 
 @bare
@@ -145,7 +147,7 @@ def consider(
     while i < end:
         owner = sole if sole >= 0 else owned.owners.items[i]
         criterion = owner if owner >= 0 else ~owner
-        left_one = _consider_one(
+        left_one = consider_one(
             criterion, sole >= 0, owner >= 0, reached, event, factor, choice, asked, room
         )
         left &= left_one
@@ -232,7 +234,7 @@ def keep(criterion: int, points: float, bar: float, choice: Choice, room: Room) 
 
 
 @bare
-def _consider_one(
+def consider_one(
     criterion: int,
     alone: bool,
     single: bool,

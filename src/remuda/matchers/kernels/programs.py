@@ -20,17 +20,28 @@ def score(
     predicates: Predicates,
     event: Event,
 ) -> float:
-    """The score of a criterion; NaN where it does not hold."""
-    n = 0
-    for at in range(programs.starts[row], programs.starts[row + 1]):
+    """The score of a criterion; NaN where it does not hold.
+
+    Of leaves that an And joins, those behind one that fails are not looked at.
+    """
+    n, end = 0, programs.starts[row + 1]
+    joined = first_of_and = programs.starts[row]  # where leaves that follow end; which of them join
+    failed = False
+    for at in range(programs.starts[row], end):
         code = programs.codes[at]
         if code >= 0:
+            if at >= joined:
+                joined, first_of_and = _run_of_leaves(at, end, programs.codes)
+                failed = False
+            failed &= at > first_of_and
             stack[n] = np.nan
-            if holds(programs.leaf_literal[code], predicates, event):
+            if not failed and holds(programs.leaf_literal[code], predicates, event):
                 points = programs.leaf_weight[code]
                 if programs.value_starts[code] < programs.value_starts[code + 1]:
                     points = _points(code, programs, predicates, event)
                 stack[n] = points * attribute_weight[programs.leaf_attribute[code]]
+            else:
+                failed = at >= first_of_and
             n += 1
         else:
             n_parts, either = (-code - 1) >> 1, (-code - 1) & 1
@@ -38,6 +49,17 @@ def score(
             stack[n] = _largest(stack, n, n_parts) if either else _sum(stack, n, n_parts)
             n += 1
     return float(stack[0])
+
+
+@bare
+def _run_of_leaves(at: int, end: int, codes: Ints) -> tuple[int, int]:
+    """Where the leaves from `at` on end, and from where on an And joins them."""
+    last = at
+    while last < end and codes[last] >= 0:
+        last += 1
+    if last == end or (-codes[last] - 1) & 1:
+        return last, last
+    return last, max(at, last - ((-codes[last] - 1) >> 1))
 
 
 @bare
