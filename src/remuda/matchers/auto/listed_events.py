@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import carray  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Ints, Longs
-from remuda.jit import kernel
+from remuda.jit import apart, bare, kernel
 from remuda.matchers.auto.blocks import Blocks, append
 from remuda.matchers.auto.layout import (
     EXACT_EVERY,
@@ -39,6 +40,7 @@ from remuda.matchers.auto.layout import (
 )
 from remuda.matchers.auto.walk import ListedSpaces, walk
 from remuda.matchers.auto.words import accepts_cell, next_exact
+from remuda.pointers import as_frozen, pointer
 
 
 class Listing(NamedTuple):
@@ -66,6 +68,8 @@ def find_listed(
 ) -> tuple[np.int64, np.int64]:
     """Write the clauses that hold to `out`; how many they are, and how many were verified."""
     places, first, last = built.places, listing.first, listing.last
+    octets, quarters = built.arena.view(np.uint8), built.arena.view(np.uint16)
+    halves = built.arena.view(np.uint32)
     n, n_verified = np.int64(0), np.int64(0)  # not literals: compiled but once
     present = places[len(places) - 1]
     for i in range(begin, end):
@@ -76,14 +80,21 @@ def find_listed(
             present |= ONE << get(built.traits[dim], TRAIT_BIT)
         last[dim] = i + 1
         _enter(place, built, listing)
-    n, n_verified = _visit(places[len(places) - 2], spaces, built, ~present, listing, n, n_verified)
+    n, n_verified = _visit(
+        places[len(places) - 2], spaces, built, octets, quarters, halves, ~present, listing, n,
+        n_verified,
+    )  # fmt: skip
     for i in range(begin, end):
         place = places[2 * spaces[i] + 1]
         if first[np.int64(get(place, PLACE_DIM))] == i:
             cluster = places[2 * (spaces[i] - np.int64(get(place, PLACE_CELL)))]
-            n, n_verified = _visit(cluster, spaces, built, ~present, listing, n, n_verified)
+            n, n_verified = _visit(
+                cluster, spaces, built, octets, quarters, halves, ~present, listing, n, n_verified
+            )
         cluster = places[2 * spaces[i]]
-        n, n_verified = _visit(cluster, spaces, built, ~present, listing, n, n_verified)
+        n, n_verified = _visit(
+            cluster, spaces, built, octets, quarters, halves, ~present, listing, n, n_verified
+        )
     for i in range(begin, end):
         _leave(places[2 * spaces[i] + 1], built, listing)
     for i in range(n):
@@ -92,6 +103,31 @@ def find_listed(
 
 
 @kernel
+def find_listed_alone(
+    spaces: Ints, where: Longs, dim_bits: int, n_masked: int
+) -> tuple[np.int64, np.int64]:
+    """`find_listed` for an event by itself, given where all arrays lie that it takes."""
+    built = Built(
+        as_frozen(carray(pointer(where[0]), (where[1],), np.uint64)),
+        as_frozen(carray(pointer(where[2]), (where[3],), np.uint64)),
+        as_frozen(carray(pointer(where[4]), (where[5],), np.uint64)),
+        dim_bits,
+        n_masked,
+    )
+    listing = Listing(
+        carray(pointer(where[6]), (where[7],), np.uint64),
+        carray(pointer(where[8]), (where[9],), np.int64),
+        carray(pointer(where[10]), (where[11],), np.int64),
+        carray(pointer(where[12]), (where[13],), np.uint64),
+        carray(pointer(where[14]), (where[15],), np.uint8),
+        carray(pointer(where[16]), (where[17],), np.int32),
+        carray(pointer(where[18]), (where[19],), np.uint64),
+        carray(pointer(where[20]), (where[21],), np.int32),
+    )
+    return find_listed(spaces, np.int64(0), len(spaces), built, listing)  # type: ignore[no-any-return]
+
+
+@bare
 def _enter(place: np.uint64, built: Built, listing: Listing) -> None:
     positions, first, last = listing.positions, listing.first, listing.last
     dim, cell = np.int64(get(place, PLACE_DIM)), get(place, PLACE_CELL)
@@ -105,7 +141,7 @@ def _enter(place: np.uint64, built: Built, listing: Listing) -> None:
             positions[page] = (positions[page] & ~ONE) | ONE << (cell % n_positions + ONE)
 
 
-@kernel
+@bare
 def _leave(place: np.uint64, built: Built, listing: Listing) -> None:
     dim = np.int64(get(place, PLACE_DIM))
     trait = built.traits[dim]
@@ -117,11 +153,14 @@ def _leave(place: np.uint64, built: Built, listing: Listing) -> None:
             listing.positions[get(trait, TRAIT_FIRST_PAGE) + page] = ONE
 
 
-@kernel
+@apart
 def _visit(
     cluster: np.uint64,
     spaces: Ints,
     built: Built,
+    octets: NDArray[np.uint8],
+    quarters: NDArray[np.uint16],
+    halves: NDArray[np.uint32],
     absent: np.uint64,
     listing: Listing,
     n: np.int64,
@@ -129,11 +168,10 @@ def _visit(
 ) -> tuple[np.int64, np.int64]:
     """Note what the cluster has; a clause is in it but once, and so in `sure` and `queue`."""
     arena = built.arena
-    quarters = arena.view(np.uint16)
     listed = ListedSpaces(spaces, built.places, built.traits, listing.first, listing.last)
     n_sure, n_queued = walk(
-        cluster, arena, arena.view(np.uint8), quarters, arena.view(np.uint32), absent,
-        listing.state, listed, ZERO, ZERO, listing.sure, listing.queue,
+        cluster, arena, octets, quarters, halves, absent, listing.state, listed, ZERO, ZERO,
+        listing.sure, listing.queue,
     )  # fmt: skip
     for i in range(n_sure):
         n = _note(np.int64(listing.sure[i]), listing, n)
@@ -144,7 +182,7 @@ def _visit(
     return n, n_verified + np.int64(n_queued)
 
 
-@kernel
+@bare
 def _note(clause: np.int64, listing: Listing, n: np.int64) -> np.int64:
     bit = ONE << np.uint64(clause & 63)
     if listing.seen[clause >> 6] & bit:
@@ -154,7 +192,7 @@ def _note(clause: np.int64, listing: Listing, n: np.int64) -> np.int64:
     return n + np.int64(1)
 
 
-@kernel
+@apart
 def _record_holds(
     record: np.uint64,
     spaces: Ints,
@@ -194,7 +232,7 @@ def _record_holds(
         w = next_exact(w, word)
 
 
-@kernel
+@bare
 def _end_of_pages(
     w: np.uint64, stop: np.uint64, arena: U64, shift: np.uint64, trait: np.uint64
 ) -> np.uint64:
@@ -210,7 +248,7 @@ def _end_of_pages(
     return w
 
 
-@kernel
+@bare
 def _pages_accept(
     w: np.uint64,
     after: np.uint64,
@@ -244,7 +282,7 @@ def _pages_accept(
     return False
 
 
-@kernel
+@apart
 def _exact_word_holds(
     w: np.uint64,
     word: np.uint64,

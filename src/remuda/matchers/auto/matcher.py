@@ -34,7 +34,7 @@ from remuda.matchers.auto.layout import (
     Built,
     packed,
 )
-from remuda.matchers.auto.listed_events import find_listed, find_listed_many
+from remuda.matchers.auto.listed_events import find_listed_alone, find_listed_many
 from remuda.matchers.auto.ranked import find_best
 from remuda.matchers.auto.scratch import Scratch, together_until
 from remuda.matchers.auto.single import LISTED, find_alone
@@ -229,7 +229,9 @@ class Auto:
         out, span = scratch.out, scratch.span
         n, n_verified = find_alone(spaces, scratch.where, self.dim_bits, self.n_masked)
         if n == LISTED:
-            n, n_verified = find_listed(spaces, 0, len(spaces), self._built, scratch.lists)
+            n, n_verified = find_listed_alone(
+                spaces, scratch.where_listed, self.dim_bits, self.n_masked
+            )
         if self.facts.n_denials:
             n = find_undenied_alone(spaces, scratch.where_denied, n)
         span[1] = n

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from remuda.arrays import Longs
 from remuda.encoding.table import EventBatch
 from remuda.matchers.auto.arena import MOST_RECORDS
 from remuda.matchers.auto.batch import MOST_EVENTS, QUEUE, Together
@@ -77,6 +78,11 @@ class Scratch:
             np.ones(self._n_masked, np.uint64), first, last, seen, nothing, sure,
             self.queue, self.out,
         )  # fmt: skip
+
+    @lazily
+    def where_listed(self) -> Longs:
+        """The same for an event with lists."""
+        return addresses(*self._kept[:3], *self.lists)
 
     @lazily
     def listed(self) -> np.ndarray:

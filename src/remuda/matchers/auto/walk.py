@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from remuda.arrays import Ints, Longs
-from remuda.jit import apart, bare, kernel
+from remuda.jit import apart, bare
 from remuda.matchers.auto.layout import (
     CHUNK_KIND,
     CHUNK_N,
@@ -260,7 +260,7 @@ def _row_of(
     return np.uint64(cells + get(column, COLUMN_ROWS) + row * width)
 
 
-@kernel
+@apart
 def content_with_lists(
     at: np.uint64, shape: np.uint64, arena: U64, octets: NDArray[np.uint8], listed: ListedSpaces
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
@@ -283,7 +283,7 @@ def content_with_lists(
     return a, b, c, d
 
 
-@kernel
+@bare
 def _content_in_column(
     at: np.uint64,
     column: np.uint64,
