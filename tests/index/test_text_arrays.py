@@ -27,6 +27,8 @@ ARRAYS = {
     "less than a word": [pa.array(["a", "", "b"])],
     "only empty ones": [pa.array(["", ""])],
     "an empty one between": [SHORT, pa.array([], pa.string()), SHORT],
+    "many": [SHORT, LONG, pa.array([], pa.string()), *[SHORT.slice(i, 3) for i in range(5)]] * 3,
+    "more than are read ahead": [pa.array([f"text {i}" for i in range(700)]), SHORT],
     "nothing": [pa.array([], pa.string())],
     "no array": [],
 }
@@ -36,7 +38,8 @@ ARRAYS = {
 def test_texts_are_those_at_the_positions(arrays) -> None:
     whole = [text for array in arrays for text in array.to_pylist()]
     forth = np.arange(len(whole), dtype=np.int32)
-    for positions in (forth, forth[::-1], np.repeat(forth, 3).astype(np.int64), forth[:0]):
+    mixed = np.random.default_rng(1).permutation(np.tile(forth, 3))
+    for positions in (forth, forth[::-1], np.repeat(forth, 3).astype(np.int64), forth[:0], mixed):
         found = taken(arrays, positions)
         found.validate(full=True)
         assert found.type == pa.string()

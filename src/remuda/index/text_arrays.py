@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from remuda.arrays import Ints, frozen
+from remuda.arrays import Ints, Longs, frozen
 from remuda.errors import RemudaError
 from remuda.jit import kernel
 
@@ -35,16 +35,23 @@ def taken(arrays: Sequence[Array], positions: NDArray[Any]) -> Array:
     """
     places = np.ascontiguousarray(positions, np.int32)
     offsets = np.zeros(len(places) + 1, np.int32)
-    firsts = np.cumsum([0, *map(len, arrays)]).tolist()
-    starts = [_starts(array) for array in arrays]
-    total = sum(_measure(places, *pair, offsets) for pair in zip(firsts, starts, strict=False))
+    firsts = np.cumsum([0, *map(len, arrays)])
+    begins, owners = _runs(places, firsts)
+    order = np.argsort(owners, kind="stable")
+    bounds = np.searchsorted(owners, np.arange(len(arrays) + 1), sorter=order).tolist()
+    asked = [
+        (array, int(first), _starts(array), order[begin:end])
+        for array, first, begin, end in zip(arrays, firsts, bounds, bounds[1:], strict=False)
+        if begin < end
+    ]
+    total = sum(_measure(places, begins, runs, *of, offsets) for _, *of, runs in asked)
     if total > _MOST:
         raise RemudaError(f"the ids of one answer take {total:,} bytes: ask about fewer events")
     np.cumsum(offsets, out=offsets)
     out = np.empty(total + 8, np.uint8)
-    for array, *pair in zip(arrays, firsts, starts, strict=False):
+    for array, *of, runs in asked:
         data = _bytes(array.buffers()[2])
-        _copy(places, *pair, offsets, data, _words(data), out, _words(out))
+        _copy(places, begins, runs, *of, offsets, data, _words(data), out, _words(out))
     buffers = None, pa.py_buffer(offsets), pa.py_buffer(out[:total])
     return pa.Array.from_buffers(pa.string(), len(places), buffers)
 
@@ -67,12 +74,34 @@ def _words(data: Bytes) -> U64:
 
 
 @kernel
-def _measure(positions: Ints, first: int, starts: NDArray[Any], offsets: Ints) -> int:
-    """Note how long the texts of one array are; their length in all."""
-    total, n = 0, np.uint64(len(starts) - 1)
+def _runs(positions: Ints, firsts: Longs) -> tuple[Longs, Longs]:
+    """Positions that follow one another and are of one array, some at a time: where, and of which.
+
+    However many arrays there are, each position is looked at for its own alone.
+    """
+    n, owner = 0, 0
+    begins, owners = np.empty(len(positions) + 1, np.int64), np.empty(len(positions), np.int64)
     for i in range(len(positions)):
-        place = np.uint64(np.int64(positions[i]) - first)  # of another array: out of its range
-        if place < n:
+        position = positions[i]
+        other = position < firsts[owner] or position >= firsts[owner + 1]
+        if other:
+            owner = np.searchsorted(firsts, position, side="right") - 1
+        if n == 0 or other or i - begins[n - 1] == _AHEAD:
+            begins[n], owners[n] = i, owner
+            n += 1
+    begins[n] = len(positions)
+    return begins[: n + 1].copy(), owners[:n].copy()
+
+
+@kernel
+def _measure(
+    positions: Ints, begins: Longs, runs: Longs, first: int, starts: NDArray[Any], offsets: Ints
+) -> int:
+    """Note how long the texts of one array are; their length in all."""
+    total = 0
+    for run in runs:
+        for i in range(begins[run], begins[run + 1]):
+            place = np.uint64(np.int64(positions[i]) - first)
             length = np.int64(starts[place + _ONE]) - np.int64(starts[place])
             offsets[i + 1] = length
             total += length  # type: ignore[assignment]
@@ -82,6 +111,8 @@ def _measure(positions: Ints, first: int, starts: NDArray[Any], offsets: Ints) -
 @kernel
 def _copy(
     positions: Ints,
+    begins: Longs,
+    runs: Longs,
     first: int,
     starts: NDArray[Any],
     offsets: Ints,
@@ -95,28 +126,33 @@ def _copy(
     The words of some texts are read ahead, which has many of them on their way from memory at
     once; what comes back has no meaning, but for it they would not be read.
     """
-    n, n_words, read = np.uint64(len(starts) - 1), np.uint64(len(words)), np.uint64(0)
-    for begin in range(0, len(positions), _AHEAD):
-        some = range(begin, min(begin + _AHEAD, len(positions)))
-        for i in some:
-            place = np.uint64(np.int64(positions[i]) - first)
-            if place < n and np.uint64(starts[place]) < n_words:
-                read ^= words[np.uint64(starts[place])]
-        for i in some:
-            place = np.uint64(np.int64(positions[i]) - first)
-            if place >= n:
-                continue
-            at, to, end = np.uint64(starts[place]), np.uint64(offsets[i]), np.uint64(offsets[i + 1])
-            while to < end:
+    n_words, read = np.uint64(len(words)), np.uint64(0)
+    first_run = 0
+    while first_run < len(runs):
+        last_run, n = first_run, 0
+        while last_run < len(runs) and n < _AHEAD:
+            run = runs[last_run]
+            for i in range(begins[run], begins[run + 1]):
+                at = np.uint64(starts[np.int64(positions[i]) - first])
                 if at < n_words:
-                    word, left = words[at], end - to
-                    if left < _WORD:
-                        mask = (_ONE << (left * _WORD)) - _ONE  # its first bytes are the low ones
-                        word = word & mask | out_words[to] & ~mask
-                    out_words[to] = word
-                else:  # the last bytes of the array
-                    for j in range(end - to):
-                        out[to + np.uint64(j)] = data[at + np.uint64(j)]
-                at += _WORD
-                to += _WORD
+                    read ^= words[at]
+            n += begins[run + 1] - begins[run]
+            last_run += 1
+        for run in runs[first_run:last_run]:
+            for i in range(begins[run], begins[run + 1]):
+                at = np.uint64(starts[np.int64(positions[i]) - first])
+                to, end = np.uint64(offsets[i]), np.uint64(offsets[i + 1])
+                while to < end:
+                    if at < n_words:
+                        word, left = words[at], end - to
+                        if left < _WORD:
+                            mask = (_ONE << (left * _WORD)) - _ONE  # its first bytes are the low
+                            word = word & mask | out_words[to] & ~mask
+                        out_words[to] = word
+                    else:  # the last bytes of the array
+                        for j in range(end - to):
+                            out[to + np.uint64(j)] = data[at + np.uint64(j)]
+                    at += _WORD
+                    to += _WORD
+        first_run = last_run
     return np.int64(read)  # type: ignore[return-value]
