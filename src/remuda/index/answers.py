@@ -9,10 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from remuda.arrays import Longs
+from remuda.arrays import Ints, Longs
 from remuda.encoding.events import Portion, Rows
 from remuda.errors import RemudaError
 from remuda.index.matches import Matches
+from remuda.jit import kernel
 
 Array: TypeAlias = Any  # pyarrow has no types of its own
 
@@ -52,11 +53,24 @@ def _items(matches: Matches, first: int, last: int | None, numbers: Longs | None
     """Some matches, whosever they are, as ids, or as ids and scores."""
     own = slice(first, last)
     positions = matches.positions[own]
-    ids = matches.names.at(positions) if numbers is None else pa.array(numbers[positions])
+    ids = matches.names.at(positions) if numbers is None else _numbers_at(numbers, positions)
     if matches.scores is None:
         return ids
     fields = [pa.field("id", ids.type), SCORED.field("score")]
     return pa.StructArray.from_arrays([ids, pa.array(matches.scores[own])], fields=fields)
+
+
+def _numbers_at(numbers: Longs, positions: Ints) -> Array:
+    found = np.empty(len(positions), np.int64)
+    _take(numbers, positions, found)
+    return pa.array(found)
+
+
+@kernel
+def _take(numbers: Longs, positions: Ints, found: Longs) -> None:
+    """As NumPy does it, which makes indexes of 64 bits first and compares each with the end."""
+    for i in range(len(positions)):
+        found[i] = numbers[np.uint64(positions[i])]
 
 
 def check_lists(matches: Matches, numbers: Longs | None = None) -> None:
