@@ -30,10 +30,11 @@ _WEIGHTS = (0.0, 0.1, 0.2, 0.3, 1.0, 1.0, 1.0, 2.5, 1e9, -0.3, -1.0)
 _EVENTS = 160  # of one index
 
 
-def draw_predicate(rng: random.Random, signed: bool, weighted: bool) -> Expression:
+def draw_predicate(rng: random.Random, signed: bool, weighted: int) -> Expression:
+    """Without weights, with some, or with weights of values in most."""
     one, values = attr(rng.choice(_ATTRIBUTES)), range(4)
     weights = [weight for weight in _WEIGHTS if signed or weight >= 0] if weighted else [1.0]
-    kind = rng.randrange(9)
+    kind = 4 if weighted == 2 and rng.random() < 0.6 else rng.randrange(9)
     if kind == 0:
         return ~one.eq(rng.choice(values))
     if kind == 1:
@@ -50,7 +51,7 @@ def draw_predicate(rng: random.Random, signed: bool, weighted: bool) -> Expressi
     return predicate.weight(rng.choice(weights))
 
 
-def draw_expression(rng: random.Random, signed: bool, weighted: bool, depth: int = 0) -> Expression:
+def draw_expression(rng: random.Random, signed: bool, weighted: int, depth: int = 0) -> Expression:
     kind = rng.randrange(8 if depth < 2 else 2)
     if kind < 2:
         return draw_predicate(rng, signed, weighted)
@@ -60,13 +61,13 @@ def draw_expression(rng: random.Random, signed: bool, weighted: bool, depth: int
     return (And if kind < 5 else Or)(*parts)
 
 
-def draw_alternatives(rng: random.Random, signed: bool, weighted: bool) -> Expression:
+def draw_alternatives(rng: random.Random, signed: bool, weighted: int) -> Expression:
     """Conjunctions that share predicates, so that some absorb others."""
     predicates = [draw_predicate(rng, signed, weighted) for _ in range(4)]
     return Or(*(And(*rng.sample(predicates, rng.randint(1, 3))) for _ in range(3)))
 
 
-def draw_criterion(rng: random.Random, name: int, signed: bool, weighted: bool) -> Criterion:
+def draw_criterion(rng: random.Random, name: int, signed: bool, weighted: int) -> Criterion:
     kind = rng.random()
     if kind < 0.4:
         n = rng.randint(1, 3)
@@ -140,7 +141,7 @@ def best_by_sorting(
 
 def draw_index(rng: random.Random, matcher: str) -> tuple[Index, list[Criterion]]:
     """An index that has lived: segments, removals, a tail."""
-    signed, weighted = rng.random() < 0.3, rng.random() < 0.8
+    signed, weighted = rng.random() < 0.3, rng.choice((0, 1, 1, 2, 2))
     every = [draw_criterion(rng, i, signed, weighted) for i in range(rng.choice((3, 40, 400)))]
     first = rng.randint(0, len(every))
     index = Index.build(every[:first], matcher=matcher)
@@ -328,6 +329,15 @@ def test_a_conjunction_that_another_absorbs_scores_more(matcher: str) -> None:
     assert index.top({"a": 1, "b": 1}, 2) == [("c39", 4.875), ("c38", 4.75)]
     assert index.top({"a": 1, "b": 1}, 2, weights={"b": 2.0}) == [("both", 6.5), ("c39", 4.875)]
     assert index.top({"a": [1, 2]}, 2) == [("both", 7.0), ("one", 7.0)]
+
+
+@pytest.mark.parametrize(("n", "decides"), [(1, False), (200, True)])
+def test_few_weights_of_values_do_not_decide_for_all(n: int, decides: bool) -> None:
+    by_value = [attr("a").isin(1, 2).weight({1: float(i)}) for i in range(n)]
+    plain = [attr("b").eq(i % 7).weight(float(i)) for i in range(300)]
+    segment = Segment.build([*by_value, *plain], matcher="auto")
+    promises = segment._owning.promises(segment.plan, segment.words.attribute_of_dim)
+    assert (promises is not None) is decides
 
 
 COLUMNS = {

@@ -137,7 +137,8 @@ class _Planner:
         An Or of conjunctions with weights of single values stays as it is: what absorbs another
         conjunction may score less, and its weights would tell little of the best.
         """
-        if any(leaf.value_weights for leaf in _leaves_of(written)):
+        codes = self.codes[-self.code_counts[-1] :]  # of its program, which is written
+        if any(self.leaf_predicates[code].value_weights for code in codes if code >= 0):
             as_written = flat(fold(written, _without_splits))
             if _is_dnf(as_written):
                 return as_written

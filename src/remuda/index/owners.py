@@ -29,6 +29,7 @@ from remuda.matchers.kernels.truth import Event, lay_out, take_away
 from remuda.pointers import addresses, as_frozen, pointer
 
 _ONE = np.uint64(1)
+_OFTEN = 0.25  # of all predicates
 _ROOMS = 4  # that are kept: as many calls at once find one
 _NO_BOOLS: Bools = frozen(np.zeros(0, np.bool_))
 
@@ -116,6 +117,7 @@ class Owning:
         self.alone: deque[Alone] = deque(maxlen=_ROOMS)
         self._made: tuple[Owners, Owners, bool] | None = None
         self._absolute: Floats | None = None
+        self._values_weigh: bool | None = None
         self._promises: Promises | None = None
         self._longest: int | None = None
         self._best_first: tuple[Ints, bool] | None = None
@@ -136,9 +138,15 @@ class Owning:
             self._absolute = frozen(most_of(plan.programs, predicates, absolute=True))
         return self._absolute
 
-    def promises(self, plan: Plan, attribute_of_dim: Ints) -> Promises:
-        """What clauses promise to events."""
-        if self._promises is None:
+    def promises(self, plan: Plan, attribute_of_dim: Ints) -> Promises | None:
+        """What clauses promise to events; None where the values of few predicates have weights.
+
+        All that match are read for it, so that a few such criteria must not decide for all others.
+        """
+        if self._values_weigh is None:
+            by_value = np.diff(plan.programs.value_starts) > 0
+            self._values_weigh = bool(len(by_value) and by_value.mean() >= _OFTEN)
+        if self._values_weigh and self._promises is None:
             self._promises = promises(plan, attribute_of_dim)
         return self._promises
 

@@ -361,21 +361,19 @@ class Segment:
         )
         empty = self._owning.lend(self.plan, choice, len(self.words.ones))
         room = empty._replace(event=empty.event._replace(spaces=events.spaces))
-        values_weigh = (
-            choice.by_clauses and min(len(bounds), len(self.plan.programs.value_weight)) > 0
-        )
-        if values_weigh and not kind and not matcher.features.takes_bounds:
-            hits = matcher.match(events)
+        promises = None
+        if choice.by_clauses and not kind and not matcher.features.takes_bounds:
             promises = self._owning.promises(self.plan, self.words.attribute_of_dim)
-            starts, rows, scores = choose_promised(
-                hits.starts, hits.rows, promises, owned, choice, asked, room
-            )
-            ranked = Ranked(starts, rows, scores, hits.candidates, 0, 0)
-        elif ranking(matcher):
+        if promises is None and ranking(matcher):
             ranked = matcher.best(owned, choice, asked, room, self.words.attribute_of_dim)
         else:
             hits = matcher.match(events)
-            starts, rows, scores = choose(hits.starts, hits.rows, owned, choice, asked, room)
+            told = hits.starts, hits.rows
+            starts, rows, scores = (
+                choose(*told, owned, choice, asked, room)
+                if promises is None
+                else choose_promised(*told, promises, owned, choice, asked, room)
+            )
             ranked = Ranked(starts, rows, scores, hits.candidates, 0, 0)
         self._owning.give_back(empty)
         return ranked

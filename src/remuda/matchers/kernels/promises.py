@@ -1,7 +1,7 @@
 """The best of an event by bounds that know the event.
 
-Where single values or events have weights, what a clause can score at most says little of what it
-scores for one event: a value that is rare weighs much, and seldom is it the one that is there. So
+Where single values have weights, what a clause can score at most says little of what it scores for
+one event: a value that is rare weighs much, and seldom is it the one that is there. So
 each space has the most that any predicate scores for it, and a clause that holds promises the sum
 over its predicates of what the event's spaces have. Those that promise most are scored first, and
 of the others few promise as much as the n-th best of these has.
