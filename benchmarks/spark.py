@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import lru_cache, reduce
+from functools import lru_cache, partial, reduce
 from operator import and_
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,9 @@ from remuda.spark.tasks import Task as Asking
 _ATTRIBUTES, _PREDICATES = 15, 6
 _BATCH = 10_000  # rows, as Spark sends them
 _REPEATS = 3
-_WARMING, _WARM_S = 6, 20.0  # whole runs, seconds: so long the JVM goes on compiling
+_ROUNDS = 7  # where Spark is compared with this process, by turns: neighbours weigh on both alike
+_WARMING, _WARM_S = 6, 20.0  # whole runs, seconds
+_COMPILING, _COMPILE_S = 20, 60.0  # the same there: so long the JVM goes on compiling
 _CORES = len(os.sched_getaffinity(0))
 
 
@@ -97,6 +99,7 @@ class Way:
     share: float  # of the events; the slow ones are not asked about all of them
     large: bool = False  # whether it is fit for a million criteria
     masks: bool = False  # whether it needs that all values fit into a word
+    beside: bool = False  # whether it is compared with this process
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,7 @@ class Cost:
     matches: int
     wall_us: float
     cpu_us: float
+    above_us: float  # than in this process by turns; all of it where that is not compared
 
     def row(self, ours: Cost) -> tuple[str, ...]:
         known = self.wall_us > 0 and ours.wall_us > 0
@@ -142,15 +146,16 @@ def _compare(shape: Shape, n: int, n_events: int, *, large: bool) -> None:
         for name in names:
             table.add_column(name, justify="right")
         load(task.index).match_many(task.table(64)).to_arrow()  # workers find the kernels compiled
-        ours, *more = [_measured(spark, task, own) for own in OURS]
+        here = Here(load(task.index), task.table(n_events).to_batches(max_chunksize=_BATCH))
+        ours, *more = [_measured(spark, task, own, here) for own in OURS]
         memory = _memory(spark, task)  # while workers hold nothing of the other ways
         for way in WAYS:
             if (way.large or not large) and not (way.masks and shape.n_values > 4):
-                table.add_row(*_measured(spark, task, way).row(ours))
+                table.add_row(*_measured(spark, task, way, here).row(ours))
         for one in (ours, *more):
             table.add_row(*one.row(ours))
         Console(width=max(120, Console().width)).print(table)
-        _show_overhead(task, [ours, *more], *memory)
+        _show_overhead(here, [ours, *more], *memory)
     finally:
         spark.stop()
         shutil.rmtree(home, ignore_errors=True)
@@ -173,31 +178,27 @@ def _draw(shape: Shape, n: int, n_events: int, home: Path) -> Task:
     return task
 
 
-def _measured(spark: SparkSession, task: Task, way: Way) -> Cost:
+def _measured(spark: SparkSession, task: Task, way: Way, here: Here) -> Cost:
     """The cost of one more event: all of them less a quarter, so that no start-up is in it."""
     n = max(4, int(len(task.events) * way.share))
     part = n // 4
     index = load(task.index)
     expected = {some: int(index.count_many(task.table(some)).sum()) for some in (n, part)}
+    warming, warm_s = (_COMPILING, _COMPILE_S) if way.beside else (_WARMING, _WARM_S)
     begin = time.perf_counter()
-    for _ in range(_WARMING):
+    for _ in range(warming):
         _count(way, spark, task, n)
-        if time.perf_counter() - begin > _WARM_S:
+        if time.perf_counter() - begin > warm_s:
             break
-    runs: dict[int, list[tuple[int, float, float]]] = {n: [], part: []}
-    for _ in range(_REPEATS):
-        for some, counted in runs.items():
-            counted.append(_count(way, spark, task, some))
-            if counted[-1][0] != expected[some]:
-                raise AssertionError(
-                    f"{way.name} found {counted[-1][0]:,} matches, not {expected[some]:,}"
-                )
-    _, whole_s, whole_cpu = np.median(runs[n], axis=0)
-    _, part_s, part_cpu = np.median(runs[part], axis=0)
-    per_event = 1e6 / (n - part)
-    return Cost(
-        way, n, expected[n], (whole_s - part_s) * per_event, (whole_cpu - part_cpu) * per_event
-    )
+    rounds = []
+    for _ in range(_ROUNDS if way.beside else _REPEATS):
+        runs = {some: _count(way, spark, task, some) for some in (n, part)}
+        for some, (found, *_) in runs.items():
+            if found != expected[some]:
+                raise AssertionError(f"{way.name} found {found:,} matches, not {expected[some]:,}")
+        wall_us, cpu_us = (np.subtract(runs[n], runs[part])[1:] * 1e6 / (n - part)).tolist()
+        rounds.append((wall_us, cpu_us, cpu_us - (here.at_once_us() if way.beside else 0.0)))
+    return Cost(way, n, expected[n], *np.median(rounds, axis=0).tolist())
 
 
 def _count(way: Way, spark: SparkSession, task: Task, n: int) -> tuple[int, float, float]:
@@ -331,33 +332,51 @@ def _asked_is_met() -> Column:
     return reduce(and_, each)
 
 
-def _show_overhead(task: Task, costs: list[Cost], own: int, mapped: int) -> None:
-    """What Spark adds to the same batches in this process, and what a worker holds."""
-    n = len(task.events)
-    index, batches = load(task.index), task.table(n).to_batches(max_chunksize=_BATCH)
-    index.match_many(batches[0])
+@dataclass(frozen=True, slots=True)
+class Here:
+    """The same events in this process, in batches as Spark sends them."""
 
-    def match_all() -> None:
+    index: Index
+    batches: list[Any]
+
+    def alone_us(self) -> float:
+        return self._us(_timed(lambda: self._match(self.batches)))
+
+    def texts_us(self) -> float:
+        return self._us(_timed(lambda: [_ids(self.index, one) for one in self.batches]))
+
+    def at_once_us(self) -> float:
+        """As Spark has it: cores share caches and memory."""
+        with ThreadPoolExecutor(_CORES) as pool:
+            shares = [self.batches[i::_CORES] for i in range(_CORES)]
+            spent = [pool.submit(_timed, partial(self._match, share)) for share in shares]
+            return self._us(sum(one.result() for one in spent))
+
+    def _match(self, batches: list[Any]) -> None:
         for one in batches:
-            index.match_many(one, threads=1)
+            self.index.match_many(one, threads=1)
 
-    alone_us = float(np.median([_timed(match_all) for _ in range(_REPEATS)])) / n * 1e6
-    with ThreadPoolExecutor(_CORES) as pool:  # as Spark has it: cores share caches and memory
-        at_once = [pool.submit(_timed, match_all) for _ in range(_REPEATS * _CORES)]
-        here_us = float(np.median([one.result() for one in at_once])) / n * 1e6
-    texts = [_timed(lambda: [_ids(index, one) for one in batches]) for _ in range(_REPEATS)]
-    there_us, numbers_us, exploding_us, afterwards_us = (one.cpu_us for one in costs)
+    def _us(self, seconds: float) -> float:
+        return seconds / sum(map(len, self.batches)) * 1e6
+
+
+def _show_overhead(here: Here, costs: list[Cost], own: int, mapped: int) -> None:
+    """What Spark adds to the same batches in this process, and what a worker holds."""
+    alone_us = float(np.median([here.alone_us() for _ in range(_REPEATS)]))
+    texts_us = float(np.median([here.texts_us() for _ in range(_REPEATS)]))
+    texts, numbers, exploding, afterwards = costs
+    here_us = texts.cpu_us - texts.above_us
     shown = Table("what", "measured", title="what Spark adds")
     shown.add_row("in this process, Arrow batches, alone", f"{alone_us:.1f} CPU-µs an event")
     shown.add_row("the same on all cores at once", f"{here_us:.1f} CPU-µs an event")
+    shown.add_row("alone, with ids as text", f"{texts_us:.1f} CPU-µs an event")
+    shown.add_row("on Spark, JVM and workers", f"{texts.cpu_us:.1f} CPU-µs an event")
+    shown.add_row("above all cores at once", f"{texts.above_us:.1f} CPU-µs an event")
+    shown.add_row("the same with ids as numbers", f"{numbers.above_us:.1f} CPU-µs an event")
+    shown.add_row("share of its throughput a core", f"{here_us / texts.cpu_us:.0%}")
     shown.add_row(
-        "alone, with ids as text", f"{float(np.median(texts)) / n * 1e6:.1f} CPU-µs an event"
+        "explode=True / exploding afterwards", f"{exploding.cpu_us / afterwards.cpu_us:.2f}"
     )
-    shown.add_row("on Spark, JVM and workers", f"{there_us:.1f} CPU-µs an event")
-    shown.add_row("above all cores at once", f"{there_us - here_us:.1f} CPU-µs an event")
-    shown.add_row("the same with ids as numbers", f"{numbers_us - here_us:.1f} CPU-µs an event")
-    shown.add_row("share of its throughput a core", f"{here_us / there_us:.0%}")
-    shown.add_row("explode=True / exploding afterwards", f"{exploding_us / afterwards_us:.2f}")
     shown.add_row("memory of a worker that is its own", f"{own / 1e6:,.0f} MB")
     shown.add_row("the index that it maps", f"{mapped / 1e6:,.0f} MB")
     Console().print(shown)
@@ -399,8 +418,8 @@ WAYS = (
     Way("bitset AND in mapInArrow", _bitset, 0.1, large=True),
 )
 OURS = (
-    Way("remuda.spark.match", _ours, 1.0),
-    Way("the same, ids as numbers", _ours_in_numbers, 1.0),
+    Way("remuda.spark.match", _ours, 1.0, beside=True),
+    Way("the same, ids as numbers", _ours_in_numbers, 1.0, beside=True),
     Way("the same, explode=True", _exploding, 0.25),
     Way("the same, exploded afterwards", _exploded_afterwards, 0.25),
 )
