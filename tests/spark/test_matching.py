@@ -290,6 +290,16 @@ def test_ids_as_numbers_are_the_same_ids(
     assert sorted(pairs) == sorted(expected)
 
 
+@pytest.mark.parametrize("number", [-1, 2**31 - 1, -(2**31), 2**31, -(2**63), 2**63 - 1])
+def test_numbers_of_any_width_are_told_in_full(spark, tmp_path: Path, number: int) -> None:
+    Index.build([Criterion("7", attr("a") > 0), Criterion(str(number), attr("a") > 0)]).save(
+        tmp_path
+    )
+    found = match(spark.sql("SELECT 1 AS a"), tmp_path, ids="int")
+    assert found.schema["matches"].dataType.simpleString() == "array<bigint>"
+    assert sorted(found.collect()[0]["matches"]) == sorted([7, number])
+
+
 REFUSED = {
     "ids that are no numbers": ({"ids": "int"}, "not every id is a number"),
     "a kind of ids that there is not": ({"ids": "long"}, "ids are one of text, int, position"),

@@ -16,6 +16,7 @@ from remuda.index.matches import Matches
 from remuda.jit import kernel
 
 Array: TypeAlias = Any  # pyarrow has no types of its own
+Numbers: TypeAlias = Ints | Longs  # that stand for ids, by their positions
 
 MATCHES, VERSION, ERROR = "matches", "index_version", "event_error"
 SCORED = pa.struct([("id", pa.string()), ("score", pa.float64())])
@@ -32,7 +33,7 @@ class Answer(NamedTuple):
     matches: Matches
 
 
-def listed(matches: Matches, numbers: Longs | None = None) -> Array:
+def listed(matches: Matches, numbers: Numbers | None = None) -> Array:
     """Of each event a list of ids, or of ids and scores where there are any.
 
     Ids are texts, or the `numbers` that stand for their positions.
@@ -49,7 +50,7 @@ def listed(matches: Matches, numbers: Longs | None = None) -> Array:
     return pa.ListArray.from_arrays(ids.offsets, pairs)
 
 
-def _items(matches: Matches, first: int, last: int | None, numbers: Longs | None) -> Array:
+def _items(matches: Matches, first: int, last: int | None, numbers: Numbers | None) -> Array:
     """Some matches, whosever they are, as ids, or as ids and scores."""
     own = slice(first, last)
     positions = matches.positions[own]
@@ -60,20 +61,20 @@ def _items(matches: Matches, first: int, last: int | None, numbers: Longs | None
     return pa.StructArray.from_arrays([ids, pa.array(matches.scores[own])], fields=fields)
 
 
-def _numbers_at(numbers: Longs, positions: Ints) -> Array:
+def _numbers_at(numbers: Numbers, positions: Ints) -> Array:
     found = np.empty(len(positions), np.int64)
     _take(numbers, positions, found)
     return pa.array(found)
 
 
 @kernel
-def _take(numbers: Longs, positions: Ints, found: Longs) -> None:
+def _take(numbers: Numbers, positions: Ints, found: Longs) -> None:
     """As NumPy does it, which makes indexes of 64 bits first and compares each with the end."""
     for i in range(len(positions)):
         found[i] = numbers[np.uint64(positions[i])]
 
 
-def check_lists(matches: Matches, numbers: Longs | None = None) -> None:
+def check_lists(matches: Matches, numbers: Numbers | None = None) -> None:
     """Refuse what no array of Spark's could hold, in a sentence that says what to do."""
     most = int(matches.counts().max(initial=0))
     if most * (_TEXT if numbers is None else _NUMBER) > _LARGEST:
@@ -84,7 +85,7 @@ def check_lists(matches: Matches, numbers: Longs | None = None) -> None:
 
 
 def in_pieces(
-    rows: Rows, matches: Matches, version: str | None, column: str, numbers: Longs | None = None
+    rows: Rows, matches: Matches, version: str | None, column: str, numbers: Numbers | None = None
 ) -> Iterator[pa.Table]:
     """The rows with their matches in lists of some length, a row several times where it has more.
 

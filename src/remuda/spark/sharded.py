@@ -28,9 +28,9 @@ from pyspark.sql.types import (
     StructType,
 )
 
-from remuda.arrays import Longs, Ragged, starts_of
+from remuda.arrays import Ragged, starts_of
 from remuda.errors import RemudaError
-from remuda.index.answers import Answer, in_pieces, laid_out, listed
+from remuda.index.answers import Answer, Numbers, in_pieces, laid_out, listed
 from remuda.index.choosing import NO_FLOATS, NO_GROUPS, best
 from remuda.index.question import Question
 from remuda.index.storage import read_version
@@ -142,7 +142,7 @@ def _told_kind(task: Task) -> DataType:
     return told.add(_PRIORITY, DoubleType()).add(_GROUPS, ArrayType(StringType()))
 
 
-def _partial(group: int, answer: Answer, question: Question, numbers: Longs | None) -> Batch:
+def _partial(group: int, answer: Answer, question: Question, numbers: Numbers | None) -> Batch:
     """What one group says; the first one also hands on the rows."""
     (portion, matches), n = answer, len(answer.portion)
     copies = portion.rows.column(_COPY)
@@ -182,7 +182,7 @@ def _join(task: Task, n_groups: int, batch: Batch) -> tuple[Batch, Array, Array 
     return rows, lists, errors
 
 
-def _told(answer: Answer, question: Question, numbers: Longs | None) -> Array:
+def _told(answer: Answer, question: Question, numbers: Numbers | None) -> Array:
     """What one group says of each row; of the best, also what they are chosen by.
 
     That is by their ids as texts, so numbers are made of them when they were chosen.

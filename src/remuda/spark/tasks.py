@@ -18,10 +18,9 @@ from pyspark.sql import functions as sf
 from pyspark.sql.types import DataType, DoubleType, LongType, StringType, StructField, StructType
 
 from remuda import cuda
-from remuda.arrays import Longs
 from remuda.encoding.events import Portion, in_column
 from remuda.errors import DeviceError, RemudaError
-from remuda.index.answers import Answer
+from remuda.index.answers import Answer, Numbers
 from remuda.index.index import Index, load
 from remuda.index.question import Question
 from remuda.index.storage import current_version
@@ -147,7 +146,7 @@ class Task:
                     "JSON text of it by to_json, or drop it"
                 )
 
-    def numbers(self, segments: Segments = None) -> Longs | None:
+    def numbers(self, segments: Segments = None) -> Numbers | None:
         """What stands for the id at each position; None where that is its text."""
         if self.ids == "text":
             return None
@@ -224,12 +223,15 @@ def opened(path: str, version: str, segments: Segments = None, matcher: str | No
 @lru_cache(maxsize=1)
 def numbers(
     path: str, version: str, segments: Segments, matcher: str | None, are_ids: bool
-) -> Longs:
-    """Of each position, the number that its id is, or the position itself."""
+) -> Numbers:
+    """Of each position, the number that its id is, or the position itself.
+
+    They have 32 bits where that is enough: looked up in no order, more of them are in the cache.
+    """
     ids = opened(path, version, segments, matcher).ids()
     found = np.zeros(int(ids.positions.max(initial=-1)) + 1, np.int64)
     if not are_ids:
-        return np.arange(len(found))
+        return np.arange(len(found), dtype=np.int32)
     try:
         own = ids.array.cast(pa.int64())
         same = own.cast(ids.array.type).equals(ids.array)  # 007 is no number, nor is +7
@@ -241,7 +243,8 @@ def numbers(
             "positions() has the ids"
         )
     found[ids.positions] = own.to_numpy()
-    return found
+    short = found.astype(np.int32)
+    return short if np.array_equal(short, found) else found
 
 
 @lru_cache(maxsize=64)
