@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from remuda.arrays import Ragged, frozen
-from remuda.encoding.bounds import missing_bounds, space_bounds
+from remuda.encoding.bounds import criteria_parts, missing_bounds, space_bounds
 from remuda.errors import InvalidCriterion
 from remuda.index.choosing import Wanted
 from remuda.index.index import Index, load
@@ -67,13 +67,22 @@ def draw_alternatives(rng: random.Random, signed: bool, weighted: int) -> Expres
     return Or(*(And(*rng.sample(predicates, rng.randint(1, 3))) for _ in range(3)))
 
 
+def draw_demands(rng: random.Random, signed: bool, weighted: int) -> Expression:
+    """A conjunction of disjunctions, some of which share predicates."""
+    predicates = [draw_predicate(rng, signed, weighted) for _ in range(6)]
+    parts = (rng.sample(predicates, rng.randint(1, 3)) for _ in range(rng.randint(1, 4)))
+    return And(*(Or(*part) for part in parts))
+
+
 def draw_criterion(rng: random.Random, name: int, signed: bool, weighted: int) -> Criterion:
     kind = rng.random()
     if kind < 0.4:
         n = rng.randint(1, 3)
         expression: Expression = And(*(draw_predicate(rng, signed, weighted) for _ in range(n)))
-    elif kind < 0.7:
+    elif kind < 0.6:
         expression = draw_alternatives(rng, signed, weighted)
+    elif kind < 0.8:
+        expression = draw_demands(rng, signed, weighted)
     else:
         expression = draw_expression(rng, signed, weighted)
     tags = {f"by:{one}" for one in "xyz" if rng.random() < 0.3}
@@ -329,6 +338,75 @@ def test_a_conjunction_that_another_absorbs_scores_more(matcher: str) -> None:
     assert index.top({"a": 1, "b": 1}, 2) == [("c39", 4.875), ("c38", 4.75)]
     assert index.top({"a": 1, "b": 1}, 2, weights={"b": 2.0}) == [("both", 6.5), ("c39", 4.875)]
     assert index.top({"a": [1, 2]}, 2) == [("both", 7.0), ("one", 7.0)]
+
+
+DEMANDS = {
+    "weights of values": {},
+    "weights below zero": {"signed": True},
+    "removed": {"removed": 40},
+    "some with the tag": {"tags": ["t0"]},
+    "segments": {"together": 50},
+    "segments, some removed, some with the tag": {"together": 50, "removed": 40, "tags": ["t1"]},
+}
+
+
+@pytest.mark.parametrize("matcher", NAMES)
+@pytest.mark.parametrize("name", DEMANDS)
+def test_the_best_in_cnf(matcher: str, name: str) -> None:
+    """With more than are sorted first, some that many criteria ask for, and some as filters."""
+    asked, rng = DEMANDS[name], random.Random(name)
+    drawn = [draw_demands(rng, "signed" in asked, 2) for _ in range(150)]
+    drawn += [And(*(draw_demands(rng, "signed" in asked, 2) for _ in range(6))) for _ in range(10)]
+    tags = [frozenset({f"t{i}" for i in range(3) if rng.random() < 0.5}) for _ in drawn]
+    pairs = zip(drawn, tags, strict=True)
+    criteria = [Criterion(f"c{i * 7919 % 1009}", *one) for i, one in enumerate(pairs)]
+    together = asked.get("together", len(criteria))
+    index = Index.build(criteria[:together], matcher=matcher)
+    index.add(criteria[together:])
+    index.remove(*(one.id for one in criteria[: asked.get("removed", 0)]))
+    left, wanted = criteria[asked.get("removed", 0) :], asked.get("tags")
+    for _ in range(12):
+        event = draw_event(rng)
+        for weights in (None, {"a": 0.5}, {"a": 3.0, "b": {1: 0.25, 2: 4.0}}):
+            scores = scores_of(left, event, weights)
+            for n in (1, 3, 200):
+                found = index.top(event, n, weights=weights, now=NOW, tags=wanted)
+                assert [tuple(one) for one in found] == best_by_sorting(scores, n, tags=wanted)
+
+
+PARTS = {
+    "a predicate": (attr("a").eq(1), ["a"]),
+    "a conjunction": (attr("a").eq(1) & attr("b").eq(1), ["a", "b"]),
+    "a disjunction": (attr("a").eq(1) | attr("b").eq(1), ["ab"]),
+    "disjunctions": (
+        And(attr("a").eq(1), Or(attr("b").eq(1), attr("c").eq(1)), attr("d").eq(1)),
+        ["a", "bc", "d"],
+    ),
+    "predicates before a disjunction": (
+        And(attr("a").eq(1), attr("b").eq(1), Or(attr("c").eq(1), attr("d").eq(1))),
+        ["a", "b", "cd"],
+    ),
+    "conjunctions are added up, for none is below zero": (
+        Or(And(attr("a").eq(1), attr("b").eq(1)), attr("c").eq(1)), ["a", "b", "c"],
+    ),
+    "so are those within": (
+        And(attr("a").eq(1), Or(attr("b").eq(1), And(attr("c").eq(1), attr("d").eq(1)))),
+        ["a", "b", "c", "d"],
+    ),
+    "always": (And(), []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_disjunctions_of_criteria(name: str) -> None:
+    expression, parts = PARTS[name]
+    segment = Segment.build([attr("a").eq(2), expression], matcher="auto")
+    plan, dimensions = segment.plan, segment.words.vocabulary.dimensions
+    asked = np.array([False, True])
+    starts, items = criteria_parts(plan.programs, plan.conjunctions.predicates.dim, asked)
+    assert starts.tolist() == [0, 0, len(items)]
+    names = (str(dimensions[one >> 1].attribute) + " " * (one & 1) for one in items.tolist())
+    assert "".join(names).split() == parts
 
 
 @pytest.mark.parametrize(("n", "decides"), [(1, False), (200, True)])

@@ -142,6 +142,34 @@ def missing_bounds(programs: Programs, predicates: Predicates, n_dims: int) -> F
     return found
 
 
+def criteria_parts(programs: Programs, dim: Ints, asked: Bools) -> Ragged:
+    """The disjunctions of some criteria: of each leaf twice its dimension, plus 1 in the last one.
+
+    Leaves that no Or joins with leaves alone are disjunctions by themselves, so that a sum over all
+    that scores zero or more is never below the score.
+    """
+    n_codes = np.diff(programs.starts)
+    is_leaf = programs.codes >= 0
+    wanted = is_leaf & np.repeat(asked, n_codes)
+    counts = np.bincount(np.repeat(np.arange(len(asked)), n_codes)[wanted], minlength=len(asked))
+    last = np.ones(len(is_leaf), np.bool_)
+    _join(programs.starts, programs.codes, last)
+    literals = programs.leaf_literal[programs.codes[wanted]]
+    return Ragged(starts_of(counts), (dim[literals] << 1 | last[wanted]).astype(np.int32))
+
+
+@kernel
+def _join(starts: Longs, codes: Ints, last: Bools) -> None:
+    """Of leaves that make up an Or, leave only the last one marked."""
+    for row in range(len(starts) - 1):
+        n_leaves = 0  # without an And or Or between them
+        for at in range(starts[row], starts[row + 1]):
+            n_parts, either = (-codes[at] - 1) >> 1, (-codes[at] - 1) & 1
+            if codes[at] < 0 and either and n_parts <= n_leaves:
+                last[at - n_parts : at - 1] = False
+            n_leaves = n_leaves + 1 if codes[at] >= 0 else 0
+
+
 def _named(programs: Programs) -> Longs:
     """Of each value that has a weight of its own, its leaf."""
     return np.repeat(np.arange(len(programs.leaf_weight)), np.diff(programs.value_starts))

@@ -9,6 +9,7 @@ import numpy as np
 from remuda.arrays import Bools, Floats, Ints, Ragged, frozen
 from remuda.encoding.bounds import (
     OfOwners,
+    criteria_parts,
     largest,
     leaf_bounds,
     merits_of,
@@ -50,15 +51,20 @@ def criteria_bounds(plan: Plan) -> Floats:
 
 
 def promises(plan: Plan, attribute_of_dim: Ints) -> Promises:
-    """What clauses promise to an event."""
-    table = plan.conjunctions
+    """What clauses and their owners promise to an event."""
+    table, exact = plan.conjunctions, _merits(plan).exact
+    owners = plan.owners.items[~np.repeat(exact, np.diff(plan.owners.starts))]
+    asked = np.zeros(plan.n_criteria, np.bool_)
+    asked[np.where(owners < 0, ~owners, owners)] = True
+    asked[plan.cnf_owners.items] = True
     return frozen(
         Promises(
             space_bounds(plan.programs, table.predicates, table.n_spaces),
             missing_bounds(plan.programs, table.predicates, table.n_dims),
             attribute_of_dim,
             table.clauses,
-            _merits(plan).exact,
+            exact,
+            criteria_parts(plan.programs, table.predicates.dim, asked),
         )
     )
 

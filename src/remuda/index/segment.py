@@ -16,6 +16,7 @@ from remuda.encoding.programs import Programs
 from remuda.encoding.table import EventBatch, Predicates
 from remuda.encoding.vocabulary import Vocabulary
 from remuda.index.choosing import (
+    NO_BOOLS,
     NO_FLOATS,
     NO_INTS,
     NO_LONGS,
@@ -362,8 +363,10 @@ class Segment:
         empty = self._owning.lend(self.plan, choice, len(self.words.ones))
         room = empty._replace(event=empty.event._replace(spaces=events.spaces))
         promises = None
-        if choice.by_clauses and not kind and not matcher.features.takes_bounds:
+        if choice.by_clauses and (kind or not matcher.features.takes_bounds):
             promises = self._owning.promises(self.plan, self.words.attribute_of_dim)
+            if promises is not None and kind:
+                promises = promises._replace(exact=NO_BOOLS)
         if promises is None and ranking(matcher):
             ranked = matcher.best(owned, choice, asked, room, self.words.attribute_of_dim)
         else:

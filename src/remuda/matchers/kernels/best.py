@@ -147,7 +147,7 @@ def consider(
     while i < end:
         owner = sole if sole >= 0 else owned.owners.items[i]
         criterion = owner if owner >= 0 else ~owner
-        left_one = _consider_one(
+        left_one = consider_one(
             criterion, sole >= 0, owner >= 0, reached, event, factor, choice, asked, room
         )
         left &= left_one
@@ -234,7 +234,7 @@ def keep(criterion: int, points: float, bar: float, choice: Choice, room: Room) 
 
 
 @bare
-def _consider_one(
+def consider_one(
     criterion: int,
     alone: bool,
     single: bool,
