@@ -172,6 +172,7 @@ class Weighted:
         nbytes = segment.matcher.nbytes + segment.cnf.nbytes
         if way != "top":
             return Built(lambda: _answer(segment.match(batch)), nbytes, 0)
+        segment._owning._values_weigh = False  # the paper's own ranked search, without promises
         wanted = Wanted(_TOP, np.arange(self.n_criteria, dtype=np.int32))
         weighed = self._weighed(segment)
         self._check(segment, batch, wanted, weighed)
