@@ -68,10 +68,15 @@ def apart(loop: Callable[..., Any]) -> Callable[..., Any]:
     return _compiled(loop, counting=False)
 
 
+def holding(loop: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that keeps the GIL while it runs: it reads Python's own objects."""
+    return _compiled(loop, counting=True, nogil=False)
+
+
 def _compiled(loop: Callable[..., Any], *, counting: bool, **options: Any) -> Callable[..., Any]:
     options["_nrt"] = counting  # said to each, or a kernel takes after whoever calls it first
     options["no_cfunc_wrapper"] = True  # nobody hands a kernel to C
-    dispatcher = numba.njit(nogil=True, **options)(loop)
+    dispatcher = numba.njit(**{"nogil": True, **options})(loop)
     if isinstance(dispatcher, Dispatcher):  # not where NUMBA_DISABLE_JIT leaves the loop as it is
         dispatcher._cache = _Kept(dispatcher)  # type: ignore[attr-defined]
     return cast("Callable[..., Any]", dispatcher)

@@ -72,7 +72,7 @@ def parts_of(one: Any) -> Any:
 def assert_same(column: Any, encoder: Encoder = ENCODER) -> None:
     by_column = arrow.encode(encoder, pa.table({"c": column}), NOW)
     rows = [{"c": python(one)} for one in column]
-    by_row = [encoder.spaces(row, NOW) for row in rows]
+    by_row = [encoder.spaces(row, NOW).tolist() for row in rows]
     assert [by_column.one(i).spaces.tolist() for i in range(len(rows))] == by_row
 
 
@@ -103,5 +103,5 @@ def test_drawn_types_are_read_as_their_rows(criteria, leaf, shapes, cut, name) -
     encoder = Encoder(plan(criteria)[1])
     column = column.slice(*cut)
     by_column = arrow.encode(encoder, pa.table({name: column}), NOW)
-    by_row = [encoder.spaces({name: python(one)}, NOW) for one in column]
+    by_row = [encoder.spaces({name: python(one)}, NOW).tolist() for one in column]
     assert [by_column.one(i).spaces.tolist() for i in range(len(column))] == by_row

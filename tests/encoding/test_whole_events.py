@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import remuda as rm
 from remuda.encoding import encoder as encoding
+from remuda.encoding import reading
 from remuda.index.index import Index
 from remuda.language.python import attr, fn
 from remuda.language.text import parse
+
+
+class Name(str):
+    __slots__ = ()
+
+
+class Whole(int):
+    __slots__ = ()
+
 
 every = attr("$..*")
 text = fn.lower(fn.scalar_text(every))
@@ -73,6 +87,25 @@ EVENTS: dict[str, dict[Any, Any]] = {
     "nested beneath a list": {"z": [{"q": "Evil", "r": None}, {"q": 5}], "a": "7b"},
     "names that are no texts": {1: "evil", None: "x"},
     "a long text": {"a": "x" * 20_000 + "evil"},
+    "a text too long to be read at once": {"a": "x" * 200_000 + "Evil", "b": "Evil"},
+    "a text that grows in lower case": {"a": "İ" * 30_000 + "EVIL", "b": "İ" * 30_000 + "evil"},
+    "not ASCII, to compare": {"a": "É", "b": "é", "c": "e"},
+    "one begins the other": {"a": "Evi", "b": "evil", "c": "Evil"},
+    "a zero within": {"a": "x\0evil", "b": "x"},
+    "half of a pair in both": {"a": "\ud800", "b": "\ud800"},
+    "half of a pair in a name": {"a\ud800": "evil", "a": "Evil"},
+    "a large integer": {"a": 1 << 80, "b": -(1 << 63), "c": (1 << 63) - 1},
+    "less than nothing": {"a": -0.0, "b": 0.0, "c": 0},
+    "a name of another type": {Name("a"): "Evil", Name("q"): "evil"},
+    "values of other types": {"a": Name("Evil"), "b": Whole(1), "c": Decimal(1), "d": (1, 2)},
+    "lists of texts": {"a": ["Evil", "Evil", "x"], "b": ["x"], "z": ["evil"]},
+    "a list of no texts": {"a": ["Evil", "\ud800"], "b": [["evil"]], "c": [None]},
+    "a long list": {"a": [f"evil{i}" for i in range(3_000)]},
+    "many fields": {f"f{i}": f"evil {i}" for i in range(5_000)},
+    "many numbers": {**{f"f{i}": i for i in range(2_000)}, "a": 1},
+    "a null to compare": {"a": None, "b": "x"},
+    "numbers to compare": {"a": 1, "b": 2.5, "c": 0},
+    "a text and a number to compare": {"a": "1", "b": 1, "c": "1"},
 }
 
 
@@ -99,13 +132,13 @@ def test_is_found_when_new_when_met_and_when_kept(
 
 def test_a_text_that_is_new_is_not_kept_and_one_that_comes_again_is() -> None:
     index = Index.build(CRITERIA)
-    encoder = index.parts[0].segment.encoder
     event = {"a": "a text of its own, evil"}
-    kept = lambda: sum(event["a"] in seen for seen in encoder._memory.seen)  # noqa: E731
     found = [index.match(event)]
-    assert kept() == 0
+    reader = index.parts[0].segment.encoder._reader
+    assert reader is not None
+    assert reader.n_kept == 0
     found += [index.match(event), index.match(event)]
-    assert kept() == 1
+    assert reader.n_kept == 1
     assert found == [expected(event)] * 3
 
 
@@ -121,3 +154,59 @@ def test_a_field_that_fails_is_looked_at_by_itself(monkeypatch: pytest.MonkeyPat
         monkeypatch.setattr(encoding, "_REMEMBERED", 0)  # nothing is kept
         for event in events:
             assert index.match(event) == expected(event)
+
+
+def test_python_tells_what_the_kernel_does_not(index: Index) -> None:
+    """Where objects are not as kernels read them, all is told without."""
+    encoder = Index.build(CRITERIA).parts[0].segment.encoder
+    other = index.parts[0].segment.encoder
+    _ = encoder.texts
+    encoder._reader = None
+    for name, event in EVENTS.items():
+        assert encoder.spaces(event, 0).tolist() == other.spaces(event, 0).tolist(), name
+
+
+TEXTS = st.one_of(
+    st.sampled_from(["Evil", "evil", "EVİL", "ſ evil", "7b", "x", "", "other", "\ud800", "ÉVIL"]),
+    st.text(max_size=8),
+)
+PLAIN = st.one_of(TEXTS, st.none(), st.booleans(), st.integers(), st.floats())
+VALUES = st.one_of(
+    PLAIN, st.lists(PLAIN, max_size=4), st.dictionaries(st.sampled_from("ab"), PLAIN, max_size=2)
+)
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(["a", "b", "c", "é", "z"]), VALUES), min_size=1))
+def test_drawn_events_are_told_as_by_python(index: Index, events: list[dict[str, Any]]) -> None:
+    encoder = index.parts[0].segment.encoder
+    for event in [*events, *events, *events]:  # new, met and kept
+        wanted = encoder._of_all_items(event, 0).tolist()
+        assert encoder.spaces(event, 0).tolist() == wanted, event
+
+
+def test_the_memory_grows_and_starts_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reading, "_MOST", 16)
+    index = Index.build(CRITERIA)
+    for _ in range(2):
+        for i in range(6_000):
+            event = {"a": f"evil {i % 3_000}", "b": i, "c": i / 3}
+            found = [index.match(event), index.match(event)]
+            if i % 97 == 0:
+                assert found == [expected(event)] * 2
+    reader = index.parts[0].segment.encoder._reader
+    assert reader is not None
+    assert 0 < reader.n_kept < 6_000
+    reader.forget()
+    assert reader.n_kept == 0
+    assert index.match(event) == expected(event)
+
+
+def test_threads_read_at_once() -> None:
+    index = Index.build(CRITERIA)
+    events = [{**event, "n": f"{i}"} for i in range(40) for event in EVENTS.values()]
+    wanted = {id(event): expected(event) for event in events[: len(EVENTS)]}
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(index.match, events))
+        again = list(pool.map(index.match, events))
+    assert found == again
+    assert [found[i] for i in range(len(EVENTS))] == list(wanted.values())

@@ -16,6 +16,21 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from remuda.arrays import Bools, Ints, Longs, frozen, starts_of
+from remuda.encoding.reading import (
+    BESIDE,
+    COMPARED,
+    LEFT,
+    MOST_FIELDS,
+    NEW,
+    NOTHING,
+    TRIED_AGAIN,
+    UNREAD,
+    Pair,
+    Reader,
+    Room,
+    field_of,
+    spaces_in,
+)
 from remuda.encoding.sets import SetIndex
 from remuda.encoding.spaces import OTHER, LackSpaces, OrderSpaces
 from remuda.encoding.splitting import SplitValues
@@ -27,9 +42,10 @@ from remuda.model.attributes import Attribute, Lack
 from remuda.model.conditions import AnyElement, EveryElement, Related, Version
 from remuda.model.expressions import Expression
 from remuda.model.functions import Function
-from remuda.model.jsonpaths import EVERYTHING, MAX_VISITS
+from remuda.model.jsonpaths import EVERYTHING
 from remuda.model.terms import Origin, Term, chain_of, joined_chains, known, value_in
 from remuda.model.values import is_text
+from remuda.pythonapi import READABLE
 
 _PLAIN: tuple[Any, ...] = ("", 0, [""])  # values that no dimension may fail for
 _REMEMBERED = 1 << 26  # bytes of values and their spaces; beyond that the memory starts anew
@@ -37,11 +53,11 @@ _ENTRY = 200  # bytes of a value that is remembered, beside those of the value a
 _FLAT = frozenset({str, int, float, bool, type(None)})  # values beneath which there is nothing
 _TEXTS = frozenset({str})
 _QUICK = frozenset({"compare"})  # functions that take less time than to keep what they are asked
-_MOST_FIELDS = MAX_VISITS // 3  # of an event that is known to be looked at as a whole
 _LARGE = 1 << 14  # bytes of a value that is looked at anew each time
 _LONG = 256  # elements of a list that is
 _TEXTS_OF_TEXTS = frozenset({"lower", "scalar_text"})  # functions by which a text stays one
-_NOTHING = EventBatch(frozen(np.zeros(2, np.int64)), frozen(np.zeros(0, np.int32)))
+_NO_SPACES: Ints = frozen(np.zeros(0, np.int32))
+_UP_TO = [frozen(np.array([0, n])) for n in range(1 << 10)]  # the starts of one event's spaces
 _SCALARS = frozenset({str, int, float, bool, Decimal, datetime, date, type(None)})
 
 
@@ -139,6 +155,19 @@ class TermEncoder:
     def compares(self) -> bool:
         """Whether values are compared: so few results that the spaces of each are kept."""
         return self._joined is not None and self._joined[0].name in _QUICK
+
+    @property
+    def pair(self) -> tuple[tuple[str, str], tuple[bool, bool]] | None:
+        """Two fields, and which of them in lower case, if texts are compared as these have them."""
+        assert self._joined is not None
+        assert not isinstance(self.origin, Attribute)
+        fields, lower = ["", ""], [False, False]
+        for place, chain in self._joined[1]:
+            attribute, names = self.origin.attributes[place], {one.name for one in chain}
+            if attribute.field is None or not attribute.is_field or names - _TEXTS_OF_TEXTS:
+                return None
+            fields[place], lower[place] = attribute.field, "lower" in names
+        return (fields[0], fields[1]), (lower[0], lower[1])
 
     def compared(self, raw: Any, now: int) -> list[int]:
         """The spaces of a present raw value, by the result."""
@@ -341,6 +370,11 @@ class OriginEncoder:
             )
         return self._others
 
+    @property
+    def pair(self) -> tuple[tuple[str, str], tuple[bool, bool]] | None:
+        """Two fields, and which of them in lower case, if all it does is to compare these."""
+        return self.timeless[0].pair if self.compares else None
+
     def raw(self, event: Any, found: list[int]) -> Any:
         """The raw value in an event; where it is missing, the spaces that say so are added."""
         try:
@@ -441,37 +475,29 @@ class OriginEncoder:
 class FieldEncoder:
     """What a plain value says as that of a field, and as one of all values of a flat event.
 
-    The scan tells all of a text: one look among those seen, and one scan, instead of two.
+    The scan tells all of a text, at once for both.
     """
 
     origins: list[OriginEncoder]
     everything: OriginEncoder | None
     others: list[OriginEncoder]  # that the value is looked at for by itself
-    memory: Memory
     group: int
-    seen: dict[Any, list[int]] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        self.memory.seen.append(self.seen)
+    @property
+    def code(self) -> int:
+        """How a kernel tells its values: by a group, or not at all."""
+        asks = self.origins or self.everything is not None
+        return self.group if asks else NOTHING
 
     def spaces(self, raw: Any, now: int) -> list[int]:
-        """The spaces of a text or an integer."""
-        if not self.origins and self.everything is None:
-            return []
-        found = [space for one in self.origins for space in one.spaces(raw, now)]
+        """The spaces of a plain value, or of an empty list."""
+        found: list[int] = []
+        for one in self.origins:
+            value = one.raw({_field(one.origin): raw}, found)
+            if value is not None:
+                found += one.spaces(value, now)
         if self.everything is not None:
             found += self.everything.spaces([raw], now)
-        self.memory.keep(self.seen, raw, raw, found)
-        return found
-
-    def of_everything(self, raw: Any, now: int) -> list[int]:
-        """The spaces of any other value as one of all values."""
-        assert self.everything is not None
-        key = type(raw), raw
-        found = self.seen.get(key)
-        if found is None:
-            found = self.everything.spaces([raw], now)
-            self.memory.keep(self.seen, key, raw, found)
         return found
 
 
@@ -543,11 +569,13 @@ class Encoder:
                 memory.seen.append(terms_of[0].of_results)
         self._memory = memory
         self._texts: Texts | None = None
-        self._of_nothing: EventBatch | None = None
+        self._of_nothing: Ints | None = None
         self._apart: list[tuple[OriginEncoder, bool]] | None = None
         self._by_name: dict[str, list[OriginEncoder]] = {}  # of a field that it cannot do without
         self._others: list[OriginEncoder] = []
-        self._fields = self._flat = _Fields({}, None, [], 0)
+        self._fields = self._flat = _Fields({}, None, [], [], 0)
+        self._reader: Reader | None = None
+        self._compared: list[OriginEncoder] = []  # the pairs of the reader
         self._group_of: dict[tuple[int, ...], int] = {}  # of origins that a text is scanned for
         for encoder in self.origins:
             name = _field(encoder.origin)
@@ -555,10 +583,15 @@ class Encoder:
                 self._others.append(encoder)
             else:
                 self._by_name.setdefault(name, []).append(encoder)
+        for encoder in self.origins:
+            for name in (encoder.pair or ((), ()))[0]:
+                self._by_name.setdefault(name, [])
 
     def forget(self) -> None:
         """Look anew at values that were seen: spaces were split."""
         self._memory.forget()
+        if self._reader is not None:
+            self._reader.forget()
         self._of_nothing = None
 
     @property
@@ -576,7 +609,7 @@ class Encoder:
             for number, one in enumerate(grouped):
                 one.group = number
             self._group_of = {tuple(map(id, some)): number for number, some in enumerate(sets)}
-            self._make_fields()
+            self._make_fields(texts)
             self._texts = texts
         return self._texts
 
@@ -591,10 +624,22 @@ class Encoder:
             if own and everything:
                 yield own + everything
 
-    def _make_fields(self) -> None:
+    def _make_fields(self, texts: Texts) -> None:
         everything = [one for one in self._others if one.is_everything and one.group >= 0][:1]
         self._fields = self._fields_with([])
         self._flat = self._fields_with(everything) if everything else self._fields
+        if not READABLE:
+            return
+        both = self._fields, self._flat
+        groups = [[one.code for one in fields.numbered] for fields in both]
+        beside = [any(one.pair is None for one in each.others) for each in self._fields.numbered]
+        always = bool(both[0].others), bool(both[1].others)
+        named = [one for named in self._by_name.values() for one in named]
+        self._compared = [one for one in named if one.pair is not None]
+        self._reader = Reader(
+            texts.scanner, list(self._by_name), list(zip(*groups, strict=True)), beside, always,
+            [_paired(one) for one in self._compared],
+        )  # fmt: skip
 
     def _fields_with(self, everything: list[OriginEncoder]) -> _Fields:
         """How fields are looked at, with all values of an event or without."""
@@ -605,12 +650,13 @@ class Encoder:
             own = [one for one in named if one.is_field and one.group >= 0]
             group = self._group_of.get(tuple(map(id, own + everything)), -1)
             others = [one for one in named if one not in own]
-            fields[name] = FieldEncoder(own, every, others, self._memory, group)
+            fields[name] = FieldEncoder(own, every, others, group)
         unnamed = None
         if every is not None:
-            unnamed = FieldEncoder([], every, [], self._memory, every.group)
+            unnamed = FieldEncoder([], every, [], every.group)
         others = [one for one in self._others if one is not every]
-        return _Fields(fields, unnamed, others, n_failures)
+        numbered = [*fields.values(), unnamed or FieldEncoder([], None, [], NOTHING)]
+        return _Fields(fields, unnamed, numbered, others, n_failures)
 
     @property
     def apart(self) -> list[tuple[OriginEncoder, bool]]:
@@ -641,123 +687,144 @@ class Encoder:
         """A batch of events that are Python objects."""
         rows = [self.spaces(event, now) for event in events]
         if len(rows) == 1:
-            return _alone(rows[0])
-        items = [space for row in rows for space in row]
-        return EventBatch(starts_of([len(row) for row in rows]), np.array(items, np.int32))
+            return alone(rows[0])
+        spaces = np.concatenate([*rows, _NO_SPACES])
+        return EventBatch(starts_of([len(row) for row in rows]), spaces)
 
-    def encode_one(self, event: Any, now: int) -> EventBatch:
-        """One event that is a Python object, as a batch."""
+    def spaces_of_one(self, event: Any, now: int) -> Ints:
+        """The same as `spaces`, but what an event without any field says is kept."""
         if event or type(event) is not dict:
-            found, fresh = self._gathered(event, now)
-            if not fresh.texts:
-                return _alone(found)
-            spaces = self._scanned(found, fresh, now)
-            return EventBatch(np.array([0, len(spaces)]), spaces)
-        if self._of_nothing is None:  # what an event without any field says is always the same
-            nothing = _alone(self.spaces(event, now))
+            return self.spaces(event, now)
+        if self._of_nothing is None:
+            nothing = self.spaces(event, now)
             if any(one.clocked for one in self._others):
                 return nothing
             self._of_nothing = nothing
         return self._of_nothing
 
-    def spaces(self, event: Any, now: int) -> list[int]:
+    def spaces(self, event: Any, now: int) -> Ints:
         """The present spaces of one event, ascending, each once."""
-        found, fresh = self._gathered(event, now)
-        return self._scanned(found, fresh, now).tolist() if fresh.texts else found
-
-    def _gathered(self, event: Any, now: int) -> tuple[list[int], _Fresh]:
-        """The spaces of an event, ascending, each once; where texts are left to scan, some of them.
-
-        Those are in any order, and some perhaps twice.
-        """
         if self._texts is None:
             _ = self.texts
-        found, fresh, present = list[int](), _Fresh([], [], []), list[tuple[OriginEncoder, Any]]()
         if self._fields.n_failures != self._memory.n_failures:
-            self._make_fields()
-        once = True
-        if type(event) is dict:  # its fields are few, the attributes may be many
-            fields = self._flat
-            once = fields is self._fields
-            if not once and not _is_flat(event):
-                fields = self._fields
-            left = self._of_fields(event, fields, now, found, fresh)
-        else:
+            self._make_fields(self.texts)
+        reader = self._reader
+        if type(event) is not dict:
             names = event if isinstance(event, dict) else self._by_name
             left = [one for name in names for one in self._by_name.get(name, ())] + self._others
-        for encoder in left:
-            raw = encoder.raw(event, found)
-            if raw is None:
-                continue
-            if type(raw) is list and encoder.group >= 0:
-                found += fresh.of_elements(encoder, raw, now) if raw else encoder.spaces(raw, now)
-                once = False
-            elif encoder.compares:
-                found += encoder.spaces(raw, now)
-            else:
-                present.append((encoder, raw))
-        if present:
-            found += [space for spaces in spaces_of(present, now) for space in spaces]
-        if not fresh.texts:
-            found = found if once else list(set(found))
-            found.sort()
-        return found, fresh
-
-    def _of_fields(
-        self, event: dict[Any, Any], fields: _Fields, now: int, found: list[int], fresh: _Fresh
-    ) -> list[OriginEncoder]:
-        """See to plain values of fields; the origins that are left."""
-        by_name, unnamed, others, _ = fields
-        texts, encoders, groups = fresh
-        left = others.copy()
-        for name, raw in event.items():
-            one = by_name.get(name, unnamed)
-            if one is None:
-                continue
-            kind = type(raw)
-            if kind is str or kind is int:
-                seen = one.seen.get(raw)
-                if seen is not None:
-                    found += seen
-                elif kind is str and (group := one.group) >= 0 and is_text(raw):
-                    texts.append(raw)
-                    encoders.append(one)
-                    groups.append(group)
-                else:
-                    found += one.spaces(raw, now)
-            else:
-                left += one.origins
-                if one.everything is not None:
-                    found += one.of_everything(raw, now)
-            if one.others:
-                left += one.others
-        return left
-
-    def _scanned(self, found: list[int], fresh: _Fresh, now: int) -> Ints:
-        """The spaces that were found and those of fresh texts; these are kept if met again."""
-        texts, encoders, groups = fresh
-        try:
-            spaces, met = self.texts.of_groups(texts, groups, found)
-        except MemoryError:
-            raise
-        except Exception:  # value by value, so that only what is at fault goes without
-            pairs = zip(encoders, texts, strict=True)
-            alone = [space for one, text in pairs for space in one.spaces(text, now)]
-            return np.array(sorted({*found, *alone}), np.int32)
-        for i, own in met.items():
-            self._memory.keep(encoders[i].seen, texts[i], texts[i], own)
+            return _of_items(event, (), self._fields, left, now)
+        if reader is None:
+            return self._of_all_items(event, now)
+        room = reader.lend()
+        n = reader.read(event, room)
+        if n >= 0:
+            spaces = room.targets[:n].copy()
+        elif n == UNREAD:
+            spaces = self._of_all_items(event, now)
+        else:
+            spaces = self._beyond(event, reader, room, n, now)
+        reader.give_back(room)
         return spaces
 
+    def _beyond(self, event: dict[Any, Any], reader: Reader, room: Room, n: int, now: int) -> Ints:
+        """The spaces of an event that was read, and of what was left to do then."""
+        values = list(event.values())
+        told = room.told()
+        fields = self._flat if told.is_flat else self._fields
+        found, left = list[int](), fields.others.copy()
+        items: list[tuple[Any, Any]] = []
+        tried: dict[tuple[str, int, int, int], list[int]] = {}
+        for what, place, element, tag, first, last, target in told.notes:
+            one = fields.numbered[field_of(tag)]
+            if what == LEFT:
+                items.append((list(event)[place], values[place]))
+            elif what == BESIDE:
+                left += [origin for origin in one.others if origin.pair is None]
+            elif what == COMPARED:
+                left.append(self._compared[target])
+            elif what == NEW:
+                spaces = one.spaces(values[place], now)
+                found += spaces
+                reader.keep(values[place], tag, spaces, room)
+            else:
+                text = values[place] if element < 0 else values[place][element]
+                held = self._tried(text, target, one, now)
+                found += held
+                if what == TRIED_AGAIN:
+                    tried.setdefault((text, tag, first, last), []).extend(held)
+        for (text, tag, first, last), held in tried.items():
+            sure = room.targets[first:last].tolist()
+            reader.keep(text, tag, sorted({*sure, *held}), room)
+        if told.full:
+            reader.make_room()
+        if items or left:
+            found += _of_items(event, items, fields, left, now).tolist()
+        n = ~(n + 1)
+        return spaces_in(room, n, found) if found or not told.in_order else room.targets[:n].copy()
 
-def _alone(spaces: list[int]) -> EventBatch:
-    if not spaces:
-        return _NOTHING
-    return EventBatch(np.array([0, len(spaces)]), np.array(spaces, np.int32))
+    def _tried(self, text: str, target: int, field: FieldEncoder, now: int) -> list[int]:
+        """The spaces of those patterns that a text matches, among some that are tried together."""
+        trial = self.texts.tried[~target]
+        try:
+            return trial.held(text.lower() if trial.lowers else text)
+        except MemoryError:
+            raise
+        except Exception:  # by itself, so that only what is at fault goes without
+            return field.spaces(text, now)
+
+    def _of_all_items(self, event: dict[Any, Any], now: int) -> Ints:
+        fields = self._flat
+        if fields is not self._fields and not _is_flat(event):
+            fields = self._fields
+        return _of_items(event, event.items(), fields, fields.others.copy(), now)
+
+
+def _of_items(
+    event: Any,
+    items: Iterable[tuple[Any, Any]],
+    fields: _Fields,
+    left: list[OriginEncoder],
+    now: int,
+) -> Ints:
+    """The spaces of some items of an event, and on the origins that are left beside them."""
+    found, present = list[int](), list[tuple[OriginEncoder, Any]]()
+    for name, raw in items:
+        one = fields.by_name.get(name, fields.unnamed)
+        if one is None:
+            continue
+        if type(raw) in _FLAT:
+            found += one.spaces(raw, now)
+        else:
+            left += one.origins
+        left += one.others
+    for encoder in left:
+        raw = encoder.raw(event, found)
+        if raw is None:
+            continue
+        if encoder.compares:
+            found += encoder.spaces(raw, now)
+        else:
+            present.append((encoder, raw))
+    found += [space for spaces in spaces_of(present, now) for space in spaces]
+    return np.array(sorted(set(found)), np.int32)
+
+
+def _paired(origin: OriginEncoder) -> Pair:
+    """What a kernel is told of fields that are compared."""
+    assert origin.pair is not None
+    below, equal, above = (origin.spaces(raw, 0) for raw in (("a", "b"), ("a", "a"), ("b", "a")))
+    return Pair(*origin.pair, (below, equal, above))
+
+
+def alone(spaces: Ints) -> EventBatch:
+    """One event as a batch."""
+    n = len(spaces)
+    return EventBatch(_UP_TO[n] if n < len(_UP_TO) else np.array([0, n]), spaces)
 
 
 def _is_flat(event: dict[Any, Any]) -> bool:
     """Whether nothing is nested in the event, so that its values are all that it has."""
-    return 0 < len(event) < _MOST_FIELDS and _FLAT.issuperset(map(type, event.values()))
+    return 0 < len(event) < MOST_FIELDS and _FLAT.issuperset(map(type, event.values()))
 
 
 class _Fields(NamedTuple):
@@ -765,42 +832,9 @@ class _Fields(NamedTuple):
 
     by_name: dict[str, FieldEncoder]
     unnamed: FieldEncoder | None  # of all other names
+    numbered: list[FieldEncoder]  # the same, one behind the other
     others: list[OriginEncoder]  # that no single field tells
     n_failures: int  # when this was made
-
-
-class _Fresh(NamedTuple):
-    """Texts that were not seen before, each with the encoder whose group it is scanned by."""
-
-    texts: list[str]
-    encoders: list[OriginEncoder | FieldEncoder]
-    groups: list[int]  # as they were: another thread may find that an encoder has none
-
-    def of_elements(self, encoder: OriginEncoder, raw: list[Any], now: int) -> list[int]:
-        """The spaces of elements, each as if it were alone; those of texts come later."""
-        found: list[int] = []
-        group = encoder.group
-        rest: list[Any] = []
-        texts = {one for one in raw if type(one) is str}
-        for text in texts:
-            seen = encoder.seen.get(text)
-            if seen is not None:
-                found += seen
-            elif group >= 0 and is_text(text):
-                self.texts.append(text)
-                self.encoders.append(encoder)
-                self.groups.append(group)
-            else:
-                rest.append(text)
-        for one in raw:
-            if type(one) is int:
-                seen = encoder.seen.get((list, int, one))  # as `_key` has it
-                found += encoder.spaces([one], now) if seen is None else seen
-            elif type(one) is not str:
-                rest.append(one)
-        if rest:
-            found += encoder.spaces(rest, now)
-        return found
 
 
 def spaces_of(items: Sequence[tuple[OriginEncoder, Any]], now: int) -> list[list[int]]:

@@ -18,13 +18,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import carray  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 
 from remuda.arrays import Ints, Longs, Ragged, frozen, starts_of
 from remuda.jit import bare, kernel
 from remuda.model.demands import Demand
-from remuda.pointers import addresses, as_frozen, pointer
 
 Bytes = NDArray[np.uint8]
 U = np.uint64
@@ -34,10 +32,7 @@ _CELL, _LITERAL, _ACTION, _GLOB, _ORDER = 4, 4, 2, 4, 4  # words of each
 _ANYWHERE, _FROM_START, _IN_ORDER = 0, 1, 2  # what is yet to be seen to where a literal was seen
 _BEGINS, _ENDS = 1, 2  # how a glob is bound
 _LABEL = 16  # bits before the label of a state
-_LAST_CLOCK = (1 << 31) - 1
-_MARKS = 16  # bits of the place at which a text is marked as met
-_MIXED, _PRIME = U(0xCBF29CE484222325), U(0x100000001B3)  # of Fowler, Noll and Vo
-_LONGEST_MET = 1 << 12  # bytes of a text that is worth to be kept
+LAST_CLOCK = (1 << 31) - 1
 
 
 class _Header(NamedTuple):
@@ -325,24 +320,11 @@ def _next(cells: Ints, rows: Ints, row_of: Ints, state: int, label: int) -> int:
 class Scratch:
     """What the scan writes to, for one call at a time."""
 
-    def __init__(self, n_literals: int, most: int, kept: tuple[NDArray[Any], ...]) -> None:
+    def __init__(self, n_literals: int, most: int) -> None:
         self.stamps = np.zeros(n_literals, np.int32)
         self.clock = 0
         self.targets = np.empty(3 * most + (1 << 12), np.int32)
         self.folded = np.empty(1 << 12, np.uint8)
-        self.marks = np.zeros(1 << _MARKS, np.uint8)
-        self._kept = kept
-        self._note()
-
-    def make_room(self, n_bytes: int) -> None:
-        """For a text of so many bytes, folded."""
-        if n_bytes > len(self.folded):
-            self.folded = np.empty(2 * n_bytes, np.uint8)
-            self._note()
-
-    def _note(self) -> None:
-        own = self.stamps, self.targets, self.folded, self.marks
-        self.where = addresses(*self._kept, *own)  # all that `_scan_grouped` takes
 
 
 class Groups(NamedTuple):
@@ -351,35 +333,6 @@ class Groups(NamedTuple):
     starts: Longs
     tables: Longs  # where each begins, doubled, and one more where texts are in lower case
     most: Longs  # targets that one text can have by all tables of a group
-
-
-@dataclass(slots=True)
-class Scanned:
-    """What was found in texts; the scratch has the last spaces, `before` those before them."""
-
-    scratch: Scratch
-    ends: Longs  # of each text, where its spaces end; then whether it was met before
-    n: int = 0
-    before: list[int] = field(default_factory=list)
-    doubts: list[int] = field(default_factory=list)  # pairs: a text, ~number of what is to be tried
-    met: bool = False
-
-    def of_met(self) -> dict[int, list[int]]:
-        """The spaces of texts that were met before."""
-        n = len(self.ends) // 2
-        if not self.met:
-            return {}
-        spaces = self.before + self.scratch.targets[: self.n].tolist()
-        edges = [0, *self.ends[:n].tolist()]
-        return {i: spaces[edges[i] : edges[i + 1]] for i in np.flatnonzero(self.ends[n:]).tolist()}
-
-    def spaces(self, more: list[int]) -> Ints:
-        """The spaces of all texts, and more, ascending, each once; to be asked but once."""
-        scratch, others = self.scratch, np.array(self.before + more, np.int32)
-        if self.n + len(others) > len(scratch.targets):
-            return np.unique(np.concatenate([scratch.targets[: self.n], others]))
-        n = _joined(scratch.targets, self.n, others)
-        return scratch.targets[:n].copy()
 
 
 class Scanner:
@@ -396,51 +349,26 @@ class Scanner:
         headers = [table[: len(_AT)] for table in tables]
         most = [int(one[_AT.most]) for one in headers]
         bases = self.bases.tolist()
-        self._groups = Groups(
+        self.groups = Groups(
             starts_of(list(map(len, groups))),
             np.array([2 * bases[i] + low for group in groups for i, low in group], np.int64),
             np.array([sum(most[i] for i, _ in group) for group in groups], np.int64),
         )
-        self._n_literals = max((int(one[_AT.n_literals]) for one in headers), default=0)
-        self._most = max((*most, *self._groups.most.tolist()), default=0)
+        self.n_literals = max((int(one[_AT.n_literals]) for one in headers), default=0)
+        self.most = max((*most, *self.groups.most.tolist()), default=0)
         self._spare: deque[Scratch] = deque()
 
     def _lend(self, n_scans: int, n_bytes: int) -> Scratch:
         try:
             scratch = self._spare.pop()
         except IndexError:
-            kept = (self.words, *self._groups)
-            scratch = Scratch(self._n_literals, self._most, kept)
-        if scratch.clock + n_scans >= _LAST_CLOCK:
+            scratch = Scratch(self.n_literals, self.most)
+        if scratch.clock + n_scans >= LAST_CLOCK:
             scratch.stamps[:] = 0
             scratch.clock = 0
-        scratch.make_room(n_bytes)
+        if n_bytes > len(scratch.folded):
+            scratch.folded = np.empty(2 * n_bytes, np.uint8)
         return scratch
-
-    def scan_grouped(self, data: bytes, numbers: Longs) -> Scanned:
-        """Scan texts by the tables of their groups, one or more texts at a time.
-
-        The texts stand one behind the other, and then once more in lower case; `numbers` has the
-        sizes of both, then the groups.
-        """
-        n = len(numbers) // 3
-        scratch = self._lend(n * len(self._groups.tables), len(data))
-        found = Scanned(scratch, np.empty(2 * n, np.int64))
-        raw, done = np.frombuffer(data, np.uint8), 0
-        while True:
-            done, found.n, n_doubts, n_met, scratch.clock = _scan_grouped(
-                raw, numbers, scratch.where, done, scratch.clock, found.ends
-            )
-            if n_doubts:
-                found.doubts += scratch.targets[len(scratch.targets) - n_doubts :].tolist()
-            found.met |= n_met > 0
-            if done == n:
-                return found
-            found.before += scratch.targets[: found.n].tolist()
-
-    def give_back(self, found: Scanned) -> None:
-        """Take back what was lent, once the spaces are told."""
-        self._spare.append(found.scratch)
 
     def scan(self, data: Bytes, starts: Longs, ends: Longs, bases: Longs) -> Ragged:
         """The targets of each text, ascending, each once; `bases` has the table of each."""
@@ -482,89 +410,14 @@ def _scan(
         if len(targets) - n < words[base + _AT.most]:
             return i, n
         first, now = n, np.int32(clock + i + 1)
-        n = _scan_one(words, base, data, starts[i], ends[i], stamps, now, folded, targets, n)
-        n = _once(targets, first, n)
+        n = scan_one(words, base, data, starts[i], ends[i], stamps, now, folded, targets, n)
+        n = once(targets, first, n)
         counts[i + 1] = n - first
     return len(starts), n
 
 
-@kernel
-def _scan_grouped(
-    data: Bytes, numbers: Longs, where: Longs, done: int, clock: int, ends: Longs
-) -> tuple[int, int, int, int, int]:
-    """Scan texts from number `done` on by groups of tables, while there is room.
-
-    How many are done, spaces, words of doubts at the end of the targets, texts that were probably
-    met before, and the clock. Most texts that are new come but once, and to keep one costs more
-    than to scan it: so a mark is left of each, and one that has its mark may be kept.
-    """
-    words = as_frozen(carray(pointer(where[0]), (where[1],), np.int32))
-    group_starts = as_frozen(carray(pointer(where[2]), (where[3],), np.int64))
-    tables = as_frozen(carray(pointer(where[4]), (where[5],), np.int64))
-    most = as_frozen(carray(pointer(where[6]), (where[7],), np.int64))
-    stamps = carray(pointer(where[8]), (where[9],), np.int32)
-    targets = carray(pointer(where[10]), (where[11],), np.int32)
-    folded = carray(pointer(where[12]), (where[13],), np.uint8)
-    marks = carray(pointer(where[14]), (where[15],), np.uint8)
-    n_texts, n, n_doubts, n_met = len(numbers) // 3, 0, 0, 0
-    begin, low = 0, 0
-    for i in range(n_texts):
-        low += numbers[i]
-    before = 0 if done == 0 else ends[done - 1]
-    for i in range(n_texts):
-        end, low_end = begin + numbers[i], low + numbers[n_texts + i]
-        group = numbers[2 * n_texts + i]
-        if i >= done:
-            if len(targets) - n - n_doubts < 3 * most[group]:
-                return i, n, n_doubts, n_met, clock
-            first = n
-            for j in range(group_starts[group], group_starts[group + 1]):
-                table = tables[j]
-                clock += 1
-                at, stop = (low, low_end) if table & 1 else (begin, end)
-                n = _scan_one(
-                    words, table >> 1, data, at, stop, stamps, np.int32(clock), folded, targets, n
-                )
-            last, n = _once(targets, first, n), first
-            for j in range(first, last):
-                if targets[j] >= 0:
-                    targets[n] = targets[j]
-                    n += 1
-                else:
-                    n_doubts += 2
-                    targets[len(targets) - n_doubts] = i
-                    targets[len(targets) - n_doubts + 1] = targets[j]
-            ends[i] = before + n
-            ends[n_texts + i] = _was_met(data, begin, end, group, marks)
-            n_met += ends[n_texts + i]
-        begin, low = end, low_end
-    return n_texts, n, n_doubts, n_met, clock
-
-
 @bare
-def _was_met(data: Bytes, begin: int, end: int, group: int, marks: Bytes) -> int:
-    """1 where a text of the group has its mark, and is not long; it has then."""
-    mixed = _MIXED ^ U(group)
-    for i in range(begin, min(end, begin + _LONGEST_MET + 1)):
-        mixed = (mixed ^ U(data[U(i)])) * _PRIME
-    place, mark = mixed >> U(64 - _MARKS), np.uint8(mixed >> U(40) & U(255) | U(1))
-    if end - begin > _LONGEST_MET:
-        return 0
-    was = marks[place] == mark
-    marks[place] = mark
-    return 1 if was else 0
-
-
-@kernel
-def _joined(targets: Ints, n: int, more: Ints) -> int:
-    """Add more targets behind the n there are, sort them and leave each once; how many are left."""
-    for i in range(len(more)):
-        targets[n + i] = more[i]
-    return _once(targets, 0, n + len(more))  # type: ignore[no-any-return]
-
-
-@bare
-def _scan_one(
+def scan_one(
     words: Ints,
     base: int,
     data: Bytes,
@@ -790,7 +643,7 @@ def _same(octets: Bytes, at: int, stop: int, text: Bytes, begin: int) -> bool:
 
 
 @bare
-def _once(targets: Ints, first: int, last: int) -> int:
+def once(targets: Ints, first: int, last: int) -> int:
     """Sort the targets and leave each once; where they end then."""
     gap = 1
     while gap < (last - first) // 9:

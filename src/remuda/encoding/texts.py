@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from remuda.arrays import Ints, Longs, Ragged
+from remuda.arrays import Longs, Ragged
 from remuda.encoding.scanning import Asked, Bytes, Scanner, table_of
 from remuda.encoding.spaces import OTHER, LackSpaces, ValueSpaces
 from remuda.model.conditions import Contains, Like, Regex, Suffix
@@ -106,39 +106,6 @@ class Texts:
             if row and row[0] < 0:
                 row[:] = self._decided(row, text)
         return rows
-
-    def of_groups(
-        self, texts: Sequence[str], groups: Sequence[int], known: list[int]
-    ) -> tuple[Ints, dict[int, list[int]]]:
-        """The spaces of all texts, each on all terms of its group, and those that are known.
-
-        They ascend, each once. Beside them, the spaces of texts that were met before. A kernel is
-        called once for all texts.
-        """
-        joined = "".join(texts)
-        if joined.isascii():
-            data, sizes = joined.encode(), list(map(len, texts))
-            data += data.lower()
-            sizes += sizes
-        else:
-            both = [text.encode() for text in texts]
-            both += [
-                one.lower() if len(one) == len(text) else text.lower().encode()
-                for one, text in zip(both, texts, strict=True)
-            ]
-            data, sizes = b"".join(both), list(map(len, both))
-        found = self.scanner.scan_grouped(data, np.array([*sizes, *groups], np.int64))
-        met, doubts = found.of_met(), found.doubts
-        for i, target in zip(doubts[::2], doubts[1::2], strict=True):
-            trial = self.tried[~target]
-            held = trial.held(texts[i].lower() if trial.lowers else texts[i])
-            if held:
-                known = known + held
-                if i in met:
-                    met[i] = sorted({*met[i], *held})
-        spaces = found.spaces(known)
-        self.scanner.give_back(found)
-        return spaces, met
 
     def of_arrays(self, columns: Sequence[tuple[int, Array]]) -> Ragged:
         """The spaces of each row of columns that hold the texts of terms, none of them null."""

@@ -244,8 +244,11 @@ class Index:
                 parts = self._parts(state)
         else:
             parts = (*parts, tail.made)
+        if len(parts) == 1 and not found and (roster := parts[0].roster).ascends:
+            rows = parts[0].match_one(event, question)
+            return roster.names(np.sort(rows) if len(rows) > 1 else rows)
         for part in parts:
-            rows = part.match_one(event, question).rows
+            rows = part.match_one(event, question)
             if len(rows):
                 orders = part.roster.orders[rows].tolist()
                 found += zip(orders, part.roster.names(rows), strict=True)

@@ -441,6 +441,10 @@ class LiveRoster(Roster):
         return self._living.orders[: self._n]
 
     @property
+    def ascends(self) -> bool:
+        return False  # each moment would have to look
+
+    @property
     def terms(self) -> Longs:
         return self._living.terms[: self._n if self._living.n_timed else 0]
 
@@ -511,8 +515,8 @@ class LivePart(Part):
         since = self.living.removed[self.n_removed :]
         return next((one for one in since if one < self.n and self.living.ids[one] == id), None)
 
-    def match_one(self, event: Any, question: Question) -> Hits:
-        return self.hits(Portion([event]), question)
+    def match_one(self, event: Any, question: Question) -> Ints:
+        return self.hits(Portion([event]), question).rows
 
     def stats(self) -> dict[str, int]:
         return self.living.stats()

@@ -12,21 +12,17 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import carray  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, frozen
 from remuda.encoding.bounds import most_of
 from remuda.encoding.plan import Plan
-from remuda.encoding.table import Predicates
 from remuda.index.ranking import criteria_bounds, promises, stand_best_first
 from remuda.jit import kernel
 from remuda.matchers.contract import Hits
 from remuda.matchers.kernels.best import Choice, Room, room_for
-from remuda.matchers.kernels.programs import truth
 from remuda.matchers.kernels.promises import Promises
-from remuda.matchers.kernels.truth import Event, lay_out, take_away
-from remuda.pointers import addresses, as_frozen, pointer
+from remuda.pointers import addresses
 
 _ONE = np.uint64(1)
 _OFTEN = 0.25  # of all predicates
@@ -79,14 +75,6 @@ class Owners(NamedTuple):
         reach = np.zeros(self.n_criteria, np.int64)
         reach[self.rows.items] = np.repeat(per_clause, np.diff(self.rows.starts))
         return reach
-
-
-class Steps(NamedTuple):
-    """Of programs what tells the truth, and no score."""
-
-    starts: Longs
-    codes: Ints
-    leaf_literal: Ints
 
 
 class Checking(NamedTuple):
@@ -185,8 +173,10 @@ class Owning:
 
     def lend_alone(self, plan: Plan, dim_of_space: Ints) -> Alone:
         """Room for one event, for one call at a time; it is put back clean."""
-        with suppress(IndexError):
+        try:
             return self.alone.pop()
+        except IndexError:
+            pass
         owners, _, doubtful = self.of(plan)
         checking = self.lend_to_check(plan) if doubtful else _NO_CHECKING
         out = np.empty(plan.n_criteria, np.int32)
@@ -214,82 +204,6 @@ def _extent(hits: Ints, sole: Ints, owner_starts: Longs, owners: Ints) -> tuple[
             most += end - begin - 1
             several |= begin < end and owners[end - 1] < 0
     return most, several
-
-
-@kernel
-def own_alone(clauses: Ints, spaces: Ints, where: Longs) -> int:
-    """Write the owners of clauses that one event hits, each once, less those that do not hold.
-
-    Where owners are to be checked, their programs decide. A call that hands over so few arrays is
-    fast: beside one event's match, two structs of arrays cost more than all that is done here.
-    """
-    sole = as_frozen(carray(pointer(where[0]), (where[1],), np.int32))
-    starts = as_frozen(carray(pointer(where[2]), (where[3],), np.int64))
-    owners = as_frozen(carray(pointer(where[4]), (where[5],), np.int32))
-    seen = carray(pointer(where[6]), (where[7],), np.uint64)
-    out = carray(pointer(where[8]), (where[9],), np.int32)
-    n = 0
-    for i in range(len(clauses)):
-        clause = np.uint64(clauses[i])
-        if sole[clause] >= 0:
-            out[n] = sole[clause]
-            n += 1
-            continue
-        for j in range(starts[clause], starts[clause + _ONE]):
-            owner = owners[j]
-            if owner < 0:
-                owner = ~owner
-                bit = _ONE << np.uint64(owner & 63)
-                if seen[owner >> 6] & bit:
-                    continue
-                seen[owner >> 6] |= bit
-            out[n] = owner
-            n += 1
-    for i in range(n):
-        seen[out[i] >> 6] = 0
-    if where[11] == 0:
-        return n
-    return _held(out, n, spaces, where)  # type: ignore[no-any-return]
-
-
-@kernel
-def _held(out: Ints, n: int, spaces: Ints, where: Longs) -> int:
-    """Leave those of the n criteria in `out` that need no check, or hold; how many they are."""
-    checked = as_frozen(carray(pointer(where[10]), (where[11],), np.bool_))
-    dim_of_space = as_frozen(carray(pointer(where[12]), (where[13],), np.int32))
-    event = Event(
-        spaces,
-        carray(pointer(where[14]), (where[15],), np.int64),
-        carray(pointer(where[16]), (where[17],), np.int64),
-    )
-    stack = carray(pointer(where[18]), (where[19],), np.int32)
-    predicates = Predicates(
-        as_frozen(carray(pointer(where[26]), (where[27],), np.int32)),
-        as_frozen(carray(pointer(where[28]), (where[29],), np.bool_)),
-        as_frozen(carray(pointer(where[30]), (where[31],), np.bool_)),
-        as_frozen(carray(pointer(where[32]), (where[33],), np.int32)),
-        as_frozen(carray(pointer(where[34]), (where[35],), np.int32)),
-        as_frozen(carray(pointer(where[36]), (where[37],), np.int32)),
-    )
-    programs = Steps(
-        as_frozen(carray(pointer(where[20]), (where[21],), np.int64)),
-        as_frozen(carray(pointer(where[22]), (where[23],), np.int32)),
-        as_frozen(carray(pointer(where[24]), (where[25],), np.int32)),
-    )
-    laid_out, n_kept = False, 0
-    for i in range(n):
-        row = out[i]
-        if checked[row]:
-            if not laid_out:
-                lay_out(event, 0, len(spaces), dim_of_space)
-                laid_out = True
-            if not truth(row, programs, stack, predicates, event):
-                continue
-        out[n_kept] = row
-        n_kept += 1
-    if laid_out:
-        take_away(event, 0, len(spaces), dim_of_space)
-    return n_kept
 
 
 @kernel

@@ -6,7 +6,7 @@ import threading
 import zlib
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -237,6 +237,7 @@ class Roster:
     tags: Tags
     terms: Longs  # of each place: from and until in microseconds; empty if all are in force
     priorities: Floats  # of each place; empty if all are 0
+    _ascend: list[bool] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, criteria: Sequence[Criterion], orders: Longs) -> Roster:
@@ -250,6 +251,13 @@ class Roster:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def ascends(self) -> bool:
+        """Whether places are in the order of insertion."""
+        if not self._ascend:
+            self._ascend.append(bool((np.diff(self.orders) > 0).all()))
+        return self._ascend[0]
 
     def find(self, id: str, mark: int | None = None) -> int | None:
         """The place of the id; `mark` is its checksum, where that is known."""

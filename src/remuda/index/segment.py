@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from remuda.arrays import Bools, Floats, Ints, Longs, frozen
-from remuda.encoding.encoder import Encoder
+from remuda.encoding.encoder import Encoder, alone
 from remuda.encoding.events import Portion
 from remuda.encoding.plan import Plan, plan
 from remuda.encoding.programs import Programs
@@ -28,7 +28,7 @@ from remuda.index.choosing import (
     raised,
 )
 from remuda.index.hits import none, side_by_side
-from remuda.index.owners import Owners, Owning, own_alone
+from remuda.index.owners import Owners, Owning
 from remuda.index.ranking import cnf_item_bounds, item_bounds, merits, with_best_first
 from remuda.index.regions import Widened, Widening
 from remuda.index.weighing import Weighed
@@ -44,10 +44,12 @@ from remuda.matchers.contract import (
     describing,
     encoding,
     has_own_cnf,
+    owning,
     parameters_of,
     ranking,
     warming,
 )
+from remuda.matchers.kernels.alone import own_alone
 from remuda.matchers.kernels.best import Asked, Choice, Owned, choose
 from remuda.matchers.kernels.programs import lacking, score, truth
 from remuda.matchers.kernels.promises import choose_promised
@@ -214,6 +216,17 @@ class Segment:
                 self._owning.of_nothing = self._matched(events)
             return self._owning.of_nothing
         return self._matched(events)
+
+    def match_one(self, spaces: Ints) -> Ints:
+        """The criteria that one event satisfies, given its spaces, each once, in any order."""
+        owners, _, doubtful = self._owning.of(self.plan)
+        own = doubtful or not owners.same
+        if own and len(spaces) and owning(self.matcher) and self.plan.cnf.n_rows == 0:
+            room = self._owning.lend_alone(self.plan, self.dim_of_space)
+            found = room.out[: self.matcher.match_owned(spaces, room.where)].copy()
+            self._owning.alone.append(room)
+            return found
+        return self.match(alone(spaces)).rows
 
     def _matched(self, events: EventBatch) -> Hits:
         owners, cnf_owners, doubtful = self._owning.of(self.plan)

@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, frozen, ragged
+from remuda.encoding.encoder import alone
 from remuda.encoding.events import Portion
 from remuda.encoding.table import EventBatch
 from remuda.index.choosing import (
@@ -96,9 +97,12 @@ class Part:
         """The places of those that each event satisfies."""
         return self.match(self.segment.encode(portion, question.now), question)
 
-    def match_one(self, event: Any, question: Question) -> Hits:
+    def match_one(self, event: Any, question: Question) -> Ints:
         """The same for one event, with less ado."""
-        return self.match(self.segment.encoder.encode_one(event, question.now), question)
+        spaces = self.segment.encoder.spaces_of_one(event, question.now)
+        if question.tags is None and self._stands:
+            return self.segment.match_one(spaces)
+        return self.match(alone(spaces), question).rows
 
     def stats(self) -> dict[str, int]:
         """Sizes."""
@@ -222,6 +226,11 @@ class Part:
     def why(self) -> str:
         """Why some are set aside."""
         return "; ".join(dict.fromkeys(self.segment.words.aside.values()))
+
+    @property
+    def _stands(self) -> bool:
+        """Whether all that is found was not removed, does not fail, and is in force."""
+        return self.alive is None and not self.segment.words.aside and not len(self.roster.terms)
 
     def _standing(self, found: Hits, now: int) -> Hits:
         """Those of the hits that were not removed and are in force."""

@@ -100,6 +100,8 @@ class Features:
     """It is a RankingMatcher."""
     counts: bool = False
     """It is a CountingMatcher."""
+    owns: bool = False
+    """It is an OwningMatcher."""
     describes: bool = False
     """It is a DescribingMatcher."""
     changes: bool = False
@@ -226,6 +228,14 @@ class Description(TypedDict):
     entries: dict[str, int]  # by kind
     chunks: dict[str, int]  # by the same kinds
     bytes: int
+
+
+class OwningMatcher(Matcher, Protocol):
+    """A matcher that tells the owners of what one event hits, in one call."""
+
+    def match_owned(self, spaces: Ints, owners: Longs) -> int:
+        """Write the owners for `kernels.alone.own_alone`, which is given `owners`; how many."""
+        ...
 
 
 class DescribingMatcher(Matcher, Protocol):
@@ -407,6 +417,11 @@ def ranking(matcher: Answering) -> TypeGuard[RankingMatcher]:
 def counting(matcher: Matcher) -> TypeGuard[CountingMatcher]:
     """Whether the matcher counts."""
     return matcher.features.counts
+
+
+def owning(matcher: Matcher) -> TypeGuard[OwningMatcher]:
+    """Whether the matcher tells owners."""
+    return matcher.features.owns
 
 
 def describing(matcher: Matcher) -> TypeGuard[DescribingMatcher]:

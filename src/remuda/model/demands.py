@@ -18,7 +18,7 @@ from itertools import product
 from typing import NamedTuple
 
 _DEEPEST = 20  # groups within groups that are looked into
-_FEW = 16  # demands of one pattern that has texts outside of its alternatives, too
+_FEW = 64  # demands of one pattern that has texts outside of its alternatives, too
 _MOST = 4096  # demands of one pattern
 _FOLDED = str.maketrans(
     {**{ord(one): one.lower() for one in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}, 0x17F: "s", 0x212A: "k"}

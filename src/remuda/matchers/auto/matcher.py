@@ -35,6 +35,7 @@ from remuda.matchers.auto.layout import (
     packed,
 )
 from remuda.matchers.auto.listed_events import find_listed_alone, find_listed_many
+from remuda.matchers.auto.owned import find_owned
 from remuda.matchers.auto.ranked import find_best
 from remuda.matchers.auto.scratch import Scratch, together_until
 from remuda.matchers.auto.single import LISTED, find_alone
@@ -69,7 +70,7 @@ class Auto:
 
     features: ClassVar[Features] = Features(
         layout=3, takes_sample=True, takes_merits=True, maps=True, shares_out=True, ranks=True,
-        counts=True, describes=True,
+        counts=True, owns=True, describes=True,
     )  # fmt: skip
 
     arena: U64
@@ -143,6 +144,16 @@ class Auto:
                 for each in [pool.submit(self._work, events, answer) for _ in range(threads)]:
                     each.result()
         return answer.hits()
+
+    def match_owned(self, spaces: Ints, owners: Longs) -> int:
+        """The same for one event, but what is told are owners: how many are now in their room."""
+        scratch = self._lend()
+        facts = scratch.where_denied, owners, self.dim_bits, self.n_masked
+        n = find_owned(spaces, scratch.where, scratch.where_listed_if_made, *facts)
+        if n == LISTED:
+            n = find_owned(spaces, scratch.where, scratch.where_listed, *facts)
+        self._spare.append(scratch)
+        return n  # type: ignore[no-any-return]
 
     def match_one(self, spaces: Ints) -> Ints:
         """The clauses that one event satisfies, given its spaces, ascending."""

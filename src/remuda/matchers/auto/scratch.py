@@ -52,6 +52,7 @@ class Scratch:
         )
         self._kept: tuple[NDArray[Any], ...] = (*built, *self.alone[:5])
         self.where = addresses(*self._kept)  # all that one event's kernel takes
+        self.where_listed_if_made = np.zeros(0, np.int64)
         self.where_denied = addresses(built[1], self.held, self.out, *denials)
 
     @lazily
@@ -82,7 +83,8 @@ class Scratch:
     @lazily
     def where_listed(self) -> Longs:
         """The same for an event with lists."""
-        return addresses(*self._kept[:3], *self.lists)
+        self.where_listed_if_made = addresses(*self._kept[:3], *self.lists)
+        return self.where_listed_if_made
 
     @lazily
     def listed(self) -> np.ndarray:
