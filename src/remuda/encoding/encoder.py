@@ -36,7 +36,7 @@ from remuda.encoding.spaces import OTHER, LackSpaces, OrderSpaces
 from remuda.encoding.splitting import SplitValues
 from remuda.encoding.table import EventBatch
 from remuda.encoding.term_columns import is_columnar
-from remuda.encoding.texts import TermTexts, TextCondition, Texts
+from remuda.encoding.texts import MakeTexts, TermTexts, TextCondition, Texts
 from remuda.encoding.vocabulary import YES, Cells, Dimension, Spaces, View, Vocabulary
 from remuda.model.attributes import Attribute, Lack
 from remuda.model.conditions import AnyElement, EveryElement, Related, Version
@@ -538,7 +538,9 @@ def _field(origin: Origin) -> str | None:
 class Encoder:
     """Events to spaces for one vocabulary; only attributes that it mentions are looked up."""
 
-    def __init__(self, vocabulary: Vocabulary, asker: Asker = Plainly) -> None:
+    def __init__(
+        self, vocabulary: Vocabulary, asker: Asker = Plainly, texts: MakeTexts = Texts
+    ) -> None:
         starts = vocabulary.space_starts.tolist()
         entries = list(zip(vocabulary.dimensions, vocabulary.spaces, starts[:-1], strict=True))
         terms: dict[tuple[Term, bool], TermEncoder] = {}
@@ -568,6 +570,7 @@ class Encoder:
             if encoder.compares:
                 memory.seen.append(terms_of[0].of_results)
         self._memory = memory
+        self._make_texts, self._n_spaces = texts, starts[-1]
         self._texts: Texts | None = None
         self._of_nothing: Ints | None = None
         self._apart: list[tuple[OriginEncoder, bool]] | None = None
@@ -603,7 +606,7 @@ class Encoder:
             grouped = [one for one in self.origins if one.of_texts]
             sets = [[one] for one in grouped] + list(self._scanned_together(grouped))
             groups = [[numbers[id(term)] for one in some for term in one.timeless] for some in sets]
-            texts = Texts([term.texts for term in terms], groups)
+            texts = self._make_texts([term.texts for term in terms], groups, self._n_spaces)
             for number, term in enumerate(terms):
                 term.scan, term.number, term.shared = texts, number, True
             for number, one in enumerate(grouped):

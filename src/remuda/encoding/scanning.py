@@ -28,10 +28,10 @@ Bytes = NDArray[np.uint8]
 U = np.uint64
 
 _ROW = 6  # children from which on a state has a row of its own
-_CELL, _LITERAL, _ACTION, _GLOB, _ORDER = 4, 4, 2, 4, 4  # words of each
-_ANYWHERE, _FROM_START, _IN_ORDER = 0, 1, 2  # what is yet to be seen to where a literal was seen
+CELL, LITERAL, ACTION, GLOB, ORDER = 4, 4, 2, 4, 4  # words of each
+_ANYWHERE, _FROM_START, IN_ORDER = 0, 1, 2  # what is yet to be seen to where a literal was seen
 _BEGINS, _ENDS = 1, 2  # how a glob is bound
-_LABEL = 16  # bits before the label of a state
+LABEL = 16  # bits before the label of a state
 LAST_CLOCK = (1 << 31) - 1
 
 
@@ -64,8 +64,8 @@ class _Automaton(NamedTuple):
     # "on failure" and "the next" are states without a row, or the ~row of one that has it
 
 
-_AT = _Header(*range(len(_Header._fields)))
-_PART = _Automaton(*range(len(_Automaton._fields)))
+AT = _Header(*range(len(_Header._fields)))
+PART = _Automaton(*range(len(_Automaton._fields)))
 
 
 @dataclass(slots=True)
@@ -129,12 +129,12 @@ class _Literals:
 def table_of(asked: Asked) -> Ints:
     """What is asked, as a table."""
     if not asked.orders and not asked.demands:  # as for most of many terms: made at once
-        table = np.zeros(len(_AT) + len(asked.always), np.int32)
-        table[[_AT.most, _AT.always, _AT.n_always]] = len(asked.always)
-        table[_AT.always] = len(_AT)
-        table[len(_AT) :] = list(asked.always)
+        table = np.zeros(len(AT) + len(asked.always), np.int32)
+        table[[AT.most, AT.always, AT.n_always]] = len(asked.always)
+        table[AT.always] = len(AT)
+        table[len(AT) :] = list(asked.always)
         return frozen(table)
-    words = _Words(len(_AT))
+    words = _Words(len(AT))
     always = words.put(list(asked.always))
     orders = [_put_order(words, first, cuts) for first, cuts in asked.orders]
     (cased, folded), globs = _arranged(asked.demands)
@@ -185,7 +185,7 @@ def _arranged(
             range(len(pieces)), key=lambda i: (shared[demand.pieces[i]], -len(demand.pieces[i]))
         )
         last = rarest == len(pieces) - 1 and demand.at_end
-        literals.add(pieces[rarest], last, _IN_ORDER, len(globs))
+        literals.add(pieces[rarest], last, IN_ORDER, len(globs))
         globs.append((pieces, _BEGINS * demand.at_start + _ENDS * demand.at_end, target))
     return both, globs
 
@@ -235,8 +235,8 @@ def _automaton(
         if row > 0:
             for label in range(1, n_classes):
                 rows[row, label] = _next(cells, rows, row_of, fail, label)
-        for child in range(first, first + (cells[state, 1] & ((1 << _LABEL) - 1))):
-            label = cells[child, 1] >> _LABEL
+        for child in range(first, first + (cells[state, 1] & ((1 << LABEL) - 1))):
+            label = cells[child, 1] >> LABEL
             cells[child, 2] = 0 if state == 0 else _next(cells, rows, row_of, fail, label)
             if row >= 0:
                 rows[row, label] = child
@@ -276,7 +276,7 @@ def _states(data: Bytes, starts: Longs, classes: Ints) -> tuple[Ints, Ints, Ints
     n_texts, most = len(starts) - 1, len(data) + 1
     low, high = np.empty(most, np.int32), np.empty(most, np.int32)
     depth, row_of = np.empty(most, np.int32), np.full(most, -1, np.int32)
-    cells, ends = np.zeros((most, _CELL), np.int32), np.empty(n_texts, np.int32)
+    cells, ends = np.zeros((most, CELL), np.int32), np.empty(n_texts, np.int32)
     low[0], high[0], depth[0] = 0, n_texts, 0
     n, n_rows, state = 1, 0, 0
     while state < n:
@@ -291,7 +291,7 @@ def _states(data: Bytes, starts: Longs, classes: Ints) -> tuple[Ints, Ints, Ints
             while i < high[state] and data[starts[i] + at] == label:
                 i += 1
             high[n] = i
-            cells[n, 1] = classes[label] << _LABEL
+            cells[n, 1] = classes[label] << LABEL
             n += 1
         n_children = n - cells[state, 0]
         cells[state, 1] |= n_children
@@ -307,8 +307,8 @@ def _next(cells: Ints, rows: Ints, row_of: Ints, state: int, label: int) -> int:
     """The state behind a state for a label, while rows are filled level by level."""
     while row_of[state] < 0:
         first = cells[state, 0]
-        for child in range(first, first + (cells[state, 1] & ((1 << _LABEL) - 1))):
-            if cells[child, 1] >> _LABEL == label:
+        for child in range(first, first + (cells[state, 1] & ((1 << LABEL) - 1))):
+            if cells[child, 1] >> LABEL == label:
                 return child
         state = cells[state, 2]
     return np.int64(rows[row_of[state], label])  # type: ignore[return-value]
@@ -342,19 +342,17 @@ class Scanner:
     """
 
     def __init__(
-        self, tables: Sequence[Ints], groups: Sequence[Sequence[tuple[int, bool]]] = ()
+        self, bases: Longs, words: Ints, groups: Sequence[Sequence[tuple[int, bool]]] = ()
     ) -> None:
-        self.bases = starts_of(list(map(len, tables)))
-        self.words: Ints = frozen(np.concatenate(tables)) if tables else np.zeros(0, np.int32)
-        headers = [table[: len(_AT)] for table in tables]
-        most = [int(one[_AT.most]) for one in headers]
-        bases = self.bases.tolist()
+        self.bases, self.words = bases, words
+        at = bases[:-1]
+        most, starts = words[at + AT.most].tolist(), bases.tolist()
         self.groups = Groups(
             starts_of(list(map(len, groups))),
-            np.array([2 * bases[i] + low for group in groups for i, low in group], np.int64),
+            np.array([2 * starts[i] + low for group in groups for i, low in group], np.int64),
             np.array([sum(most[i] for i, _ in group) for group in groups], np.int64),
         )
-        self.n_literals = max((int(one[_AT.n_literals]) for one in headers), default=0)
+        self.n_literals = int(words[at + AT.n_literals].max(initial=0))
         self.most = max((*most, *self.groups.most.tolist()), default=0)
         self._spare: deque[Scratch] = deque()
 
@@ -407,7 +405,7 @@ def _scan(
     n = 0
     for i in range(done, len(starts)):
         base = bases[i]
-        if len(targets) - n < words[base + _AT.most]:
+        if len(targets) - n < 2 * words[base + AT.most]:  # a forged automaton tells an end twice
             return i, n
         first, now = n, np.int32(clock + i + 1)
         n = scan_one(words, base, data, starts[i], ends[i], stamps, now, folded, targets, n)
@@ -431,20 +429,20 @@ def scan_one(
 ) -> int:
     """Write the targets of a text by one table, from n on, in any order; the new n."""
     octets = words.view(np.uint8)
-    always = base + words[base + _AT.always]
-    for j in range(always, always + words[base + _AT.n_always]):
+    always = base + words[base + AT.always]
+    for j in range(always, always + words[base + AT.n_always]):
         targets[n] = words[j]
         n += 1
-    order = base + words[base + _AT.orders]
-    for _ in range(words[base + _AT.n_orders]):
+    order = base + words[base + AT.orders]
+    for _ in range(words[base + AT.n_orders]):
         targets[n] = words[order] + _place(words, octets, base, order, data, begin, end)
         n += 1
-        order += _ORDER
-    if words[base + _AT.cased]:
-        at = base + words[base + _AT.cased]
+        order += ORDER
+    if words[base + AT.cased]:
+        at = base + words[base + AT.cased]
         n = _walk(words, octets, base, at, data, begin, end, stamps, now, targets, n)
-    if words[base + _AT.folded]:
-        at = base + words[base + _AT.folded]
+    if words[base + AT.folded]:
+        at = base + words[base + AT.folded]
         length = _fold(data, begin, end, folded)
         n = _walk(words, octets, base, at, folded, 0, length, stamps, now, targets, n)
     return n
@@ -517,13 +515,13 @@ def _walk(
     What a literal leads to is decided where it is first seen, or at the end; those that end where
     it does are then done, too, so a text that is full of them costs no more than they are.
     """
-    classes = U(base + words[automaton + _PART.classes])
-    n_classes = U(words[automaton + _PART.n_classes])
+    classes = U(base + words[automaton + PART.classes])
+    n_classes = U(words[automaton + PART.n_classes])
     cells, rows = (
-        U(base + words[automaton + _PART.cells]),
-        U(base + words[automaton + _PART.rows]),
+        U(base + words[automaton + PART.cells]),
+        U(base + words[automaton + PART.rows]),
     )
-    literals = base + words[base + _AT.literals]
+    literals = base + words[base + AT.literals]
     state = np.int64(-1)  # the root has row 0
     for i in range(begin, end):
         label = words[classes + U(text[U(i)])]
@@ -532,23 +530,23 @@ def _walk(
             continue
         child = last = cells
         while state >= 0:
-            cell = cells + U(state) * U(_CELL)
-            child = cells + U(words[cell]) * U(_CELL)
-            last = child + U(words[cell + U(1)] & ((1 << _LABEL) - 1)) * U(_CELL)
-            while child < last and words[child + U(1)] >> _LABEL != label:
-                child += U(_CELL)
+            cell = cells + U(state) * U(CELL)
+            child = cells + U(words[cell]) * U(CELL)
+            last = child + U(words[cell + U(1)] & ((1 << LABEL) - 1)) * U(CELL)
+            while child < last and words[child + U(1)] >> LABEL != label:
+                child += U(CELL)
             if child < last:
                 break
             state = np.int64(words[cell + U(2)])
         if child < last:
             first = np.int64(words[child])
-            state = first if first < 0 else np.int64((child - cells) // U(_CELL))
+            state = first if first < 0 else np.int64((child - cells) // U(CELL))
         else:
             state = np.int64(words[rows + U(~state) * n_classes + U(label)])
         literal = _literal_at(words, state, cells, rows, n_classes)
         while literal >= 0 and stamps[literal] != now:
             stamps[literal] = now
-            record = literals + literal * _LITERAL
+            record = literals + literal * LITERAL
             n = _act(
                 words, octets, base, words[record + 1], words[record + 2],
                 i + 1 - begin == words[record + 3], text, begin, end, targets, n,
@@ -556,9 +554,9 @@ def _walk(
             literal = words[record]
     literal = _literal_at(words, state, cells, rows, n_classes)
     while literal >= 0:
-        record = literals + literal * _LITERAL
+        record = literals + literal * LITERAL
         n = _act(
-            words, octets, base, words[record + 2], words[record + _LITERAL + 1],
+            words, octets, base, words[record + 2], words[record + LITERAL + 1],
             end - begin == words[record + 3], text, begin, end, targets, n,
         )  # fmt: skip
         literal = words[record]
@@ -572,7 +570,7 @@ def _literal_at(
     """The longest literal that ends in a state, or -1."""
     if state < 0:
         return words[rows + U(~state) * n_classes]  # type: ignore[no-any-return]
-    return words[cells + U(state) * U(_CELL) + U(3)]  # type: ignore[no-any-return]
+    return words[cells + U(state) * U(CELL) + U(3)]  # type: ignore[no-any-return]
 
 
 @bare
@@ -590,11 +588,11 @@ def _act(
     n: int,
 ) -> int:
     """Write the targets of a literal's actions, from n on; the new n."""
-    actions = base + words[base + _AT.actions]
-    for at in range(actions + first * _ACTION, actions + last * _ACTION, _ACTION):
+    actions = base + words[base + AT.actions]
+    for at in range(actions + first * ACTION, actions + last * ACTION, ACTION):
         action, target = words[at], words[at + 1]
-        if action == _IN_ORDER:
-            glob = base + words[base + _AT.globs] + target * _GLOB
+        if action == IN_ORDER:
+            glob = base + words[base + AT.globs] + target * GLOB
             if _in_order(words, octets, base, glob, text, begin, end):
                 targets[n] = words[glob + 3]
                 n += 1
@@ -609,8 +607,8 @@ def _in_order(
     words: Ints, octets: Bytes, base: int, glob: int, text: Bytes, begin: int, end: int
 ) -> bool:
     """Whether the text has the pieces of a glob, one behind the other; the ends come first."""
-    starts = base + words[base + _AT.pieces]
-    bytes_at = (starts + words[base + _AT.n_pieces] + 1) * 4
+    starts = base + words[base + AT.pieces]
+    bytes_at = (starts + words[base + AT.n_pieces] + 1) * 4
     first, last, bound = words[glob], words[glob + 1], words[glob + 2]
     if bound & _BEGINS:
         at, stop = bytes_at + words[starts + first], bytes_at + words[starts + first + 1]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from remuda.arrays import Longs, Ragged
+from remuda.arrays import Ints, Longs, Ragged, frozen, starts_of
+from remuda.encoding.checks import Unsound, check
+from remuda.encoding.scan_checks import tables_hold
 from remuda.encoding.scanning import Asked, Bytes, Scanner, table_of
 from remuda.encoding.spaces import OTHER, LackSpaces, ValueSpaces
 from remuda.model.conditions import Contains, Like, Regex, Suffix
@@ -18,6 +20,7 @@ from remuda.model.patterns import found_among, regex
 from remuda.model.values import Kind
 
 Array: TypeAlias = Any  # pyarrow has no types of its own
+MakeTexts: TypeAlias = "Callable[[Sequence[TermTexts], Sequence[Sequence[int]], int], Texts]"
 TextCondition = Regex | Like | Suffix | Contains
 _LONG = 3  # characters of a text that is seldom met by chance
 _SMALL = 64  # instructions of a pattern that is tried together with others
@@ -55,19 +58,63 @@ class Trial:
         return [self.spaces[i] for i in found_among(self.patterns, text)]
 
 
+class StoredTexts(NamedTuple):
+    """What a scan is made of, as it is kept with a segment."""
+
+    bases: Longs  # where the table of each term begins
+    words: Ints
+    trials: Ints  # of each condition of all terms, the trial that it is in, or -1
+
+
 class Texts:
     """The texts of several terms, which are numbered in their order.
 
-    `groups` are numbers of terms that are asked about the same text.
+    `groups` are numbers of terms that are asked about the same text. What is `stored` is taken as
+    it is, if it leads to no more than `n_spaces`.
     """
 
-    def __init__(self, terms: Sequence[TermTexts], groups: Sequence[Sequence[int]] = ()) -> None:
+    def __init__(
+        self,
+        terms: Sequence[TermTexts],
+        groups: Sequence[Sequence[int]] = (),
+        n_spaces: int = 0,
+        stored: StoredTexts | None = None,
+    ) -> None:
         self.tried: list[Trial] = []
-        tables = [self._table(term) for term in terms]
+        self.stored = self._made(terms) if stored is None else self._taken(terms, stored, n_spaces)
         low = [term.lowers for term in terms]
-        self.scanner = Scanner(tables, [[(i, low[i]) for i in group] for group in groups])
+        bases, words, _ = self.stored
+        self.scanner = Scanner(bases, words, [[(i, low[i]) for i in group] for group in groups])
 
-    def _table(self, term: TermTexts) -> Any:
+    def _made(self, terms: Sequence[TermTexts]) -> StoredTexts:
+        trials: list[int] = []
+        tables = [self._table(term, trials) for term in terms]
+        words = np.concatenate([np.zeros(0, np.int32), *tables])
+        bases = starts_of(list(map(len, tables)))
+        return StoredTexts(frozen(bases), frozen(words), frozen(np.array(trials, np.int32)))
+
+    def _taken(self, terms: Sequence[TermTexts], stored: StoredTexts, n_spaces: int) -> StoredTexts:
+        """What was stored, if it is of these terms."""
+        asked = [(term, *one) for term in terms for one in term.conditions]
+        check(len(asked) == len(stored.trials), "conditions")
+        check(len(terms) == len(stored.bases) - 1, "terms")
+        n_trials = int(stored.trials.max(initial=-1)) + 1
+        check(n_trials <= len(asked), "trials")
+        check(tables_hold(stored.words, stored.bases, n_spaces, n_trials), "tables")
+        found = [list[tuple[TermTexts, TextCondition, int]]() for _ in range(n_trials)]
+        for one, trial in zip(asked, stored.trials.tolist(), strict=True):
+            if trial >= 0:
+                found[trial].append(one)
+        for some in found:
+            check(len({id(term) for term, _, _ in some}) == 1, "trials")
+            self.tried.append(Trial(some[0][0].lowers))
+            for _, condition, space in some:
+                if not isinstance(condition, Regex | Like):
+                    raise Unsound("a text is tried by what is no pattern")
+                self.tried[-1].add(condition.found_pattern, space, 0)
+        return stored
+
+    def _table(self, term: TermTexts, trials: list[int]) -> Any:
         asked, shared = Asked(), None
         for start, spaces in term.cells:
             if isinstance(spaces, ValueSpaces) and Kind.STRING in spaces.first:
@@ -78,6 +125,7 @@ class Texts:
         for condition, space in term.conditions:
             demands = condition.demands
             number = len(self.tried)
+            trial = -1
             if isinstance(condition, Regex | Like) and not all(one.exact for one in demands):
                 size = _size(condition) if _is_common(demands) else _SMALL
                 if size < _SMALL:  # tried for many texts, so not by itself
@@ -88,6 +136,8 @@ class Texts:
                 else:
                     self.tried.append(Trial(term.lowers))
                 self.tried[number].add(condition.found_pattern, space, size)
+                trial = number
+            trials.append(trial)
             asked.add(demands, space, number)
         return table_of(asked)
 

@@ -14,6 +14,7 @@ from remuda.encoding.events import Portion
 from remuda.encoding.plan import Plan, plan
 from remuda.encoding.programs import Programs
 from remuda.encoding.table import EventBatch, Predicates
+from remuda.encoding.texts import MakeTexts, Texts
 from remuda.encoding.vocabulary import Vocabulary
 from remuda.index.choosing import (
     NO_BOOLS,
@@ -65,6 +66,7 @@ class Lazy:
     """A vocabulary that is read when it is first needed, and the encoder over it."""
 
     read: Callable[[], Vocabulary]
+    texts: MakeTexts = Texts
     _encoder: Encoder | None = None
     _vocabulary: Vocabulary | None = None
     _ones: Floats | None = None
@@ -90,7 +92,7 @@ class Lazy:
     @property
     def encoder(self) -> Encoder:
         if self._encoder is None:  # two threads may both make one: they are the same
-            self._encoder = Encoder(self.vocabulary, ElementIndex)
+            self._encoder = Encoder(self.vocabulary, ElementIndex, self.texts)
         return self._encoder
 
     @property

@@ -28,6 +28,7 @@ from remuda.arrays import Bools, Floats, Ints, Longs, frozen
 from remuda.encoding.checks import check, check_plan, check_starts, check_within
 from remuda.encoding.plan import Plan, no_collection
 from remuda.encoding.storing import read_vocabulary, write_vocabulary
+from remuda.encoding.texts import MakeTexts, StoredTexts, TermTexts, Texts
 from remuda.encoding.vocabulary import Vocabulary
 from remuda.errors import InvalidCriterion, StorageError
 from remuda.index.directory import Reading, Writing, named
@@ -49,7 +50,8 @@ from remuda.model.hierarchies import Hierarchies
 
 _PATIENCE = 30.0  # seconds that a writer waits for another one
 _NAMED = re.compile(rb"(v\d{6,})\n")  # of CURRENT; all of it, before it had a checksum
-_LAYOUTS = {"plan": 2, "roster": 2, "words": 3}  # a change of what their numbers mean is another
+# a change of what their numbers mean is another number
+_LAYOUTS = {"plan": 2, "roster": 2, "words": 3, "texts": 1}
 _ANY, _NEVER = And(), Or()
 _QUICK = "scan"  # it has nothing to build
 _log = logging.getLogger("remuda.index")
@@ -294,6 +296,7 @@ def write_segment(part: Part, facts: Mapping[str, Any], path: Location) -> str:
             "matcher": _packed(writing, "matcher", segment.matcher, _layout(segment.matcher)),
             "cnf": _packed(writing, "cnf", segment.cnf, _layout(segment.cnf)),
             "words": {"layout": _LAYOUTS["words"]},
+            "texts": _packed(writing, "texts", segment.encoder.texts.stored, _LAYOUTS["texts"]),
         }
         words = write_vocabulary(segment.words.vocabulary)
         writing.write("words.json", [json_form.encode(words)])
@@ -430,7 +433,22 @@ def _stored_segment(
         _stored_matcher(reading, "matcher", conjunction_matcher(matcher), plan),
         _stored_matcher(reading, "cnf", cnf_matcher(matcher), plan),
     )
-    return Segment.over(plan, Lazy(vocabulary), matcher, ranks, stored, home)
+    words_of = Lazy(vocabulary, _stored_texts(reading))
+    return Segment.over(plan, words_of, matcher, ranks, stored, home)
+
+
+def _stored_texts(reading: Reading) -> MakeTexts:
+    """How the scan of texts is made: of what is stored, or anew where that has another layout."""
+    header, file = reading.facts["headers"].get("texts"), "texts.bin"
+    if not fits(StoredTexts, _LAYOUTS["texts"], header):
+        return Texts
+    block = reading.map(file)
+
+    def texts(terms: Sequence[TermTexts], groups: Sequence[Sequence[int]], n: int) -> Texts:
+        with named(reading.path / file):
+            return Texts(terms, groups, n, unpack(StoredTexts, header, block))
+
+    return texts
 
 
 def _is_outdated(headers: Mapping[str, Any], matcher: str) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 from typing import Literal as Word
 
@@ -319,7 +320,9 @@ class Written(_Strict, kw_only=True):
         if self.attribute is not None:
             return _flagged(_at("attribute", Attribute.parse, self.attribute), self)
         if self.function is not None:
-            return Call(self.function, tuple(_each(term_of, self.arguments, "arguments")))
+            arguments = tuple(_each(term_of, self.arguments, "arguments"))
+            made = _known_call if all(map(_is_of_attributes, arguments)) else Call
+            return made(self.function, arguments)
         if self.operation is not None:
             return self._applied(self.operation)
         if self.case is not None:
@@ -354,6 +357,19 @@ class Branch(_Strict):
 
 def term_of(written: str | Written) -> Term:
     return Attribute.parse(written) if isinstance(written, str) else written.term()
+
+
+def _is_of_attributes(term: Term) -> bool:
+    """Whether no literal is in it, so that what equals it is the same: 1 equals true."""
+    if isinstance(term, Call):
+        return all(map(_is_of_attributes, term.arguments))
+    return isinstance(term, Attribute)
+
+
+@lru_cache(maxsize=4096)
+def _known_call(name: str, arguments: tuple[Term, ...]) -> Call:
+    """The function of terms, made but once: rules ask thousands of questions of one."""
+    return Call(name, arguments)
 
 
 def _optional(written: str | Written | None) -> Term:
