@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import remuda as rm
@@ -200,3 +201,27 @@ def test_terms_that_are_written_alike_keep_their_own_spaces(tmp_path: Path) -> N
     index = rm.load(tmp_path)
     for event in ({"a": 2}, {"a": 0}, {}):
         assert index.match(event) == [one.id for one in criteria if one.holds(event)]
+
+
+def test_tables_of_texts_are_stored_and_not_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a, low = rm.attr("a"), rm.fn.lower(rm.attr("a"))
+    criteria = [
+        rm.Criterion("contains", a.contains("evil")),
+        rm.Criterion("pattern", a.finds("e[vw]il.?$") | a.matches("(?i)x+y")),
+        rm.Criterion("lower", low.suffix("ÉVIL") | low.like("%ev_l%")),
+        rm.Criterion("equal", a.isin("x", "Evil") | a.prefix("y")),
+    ]
+    events = [{"a": one} for one in ("evil", "so ewil!", "XXy", "deVel", "x", "yes", "éVIL", "")]
+    rm.Index.build(criteria).save(tmp_path)
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a table was made anew")
+
+    monkeypatch.setattr("remuda.encoding.texts.table_of", refuse)
+    index = rm.load(tmp_path)
+    for event in events:
+        assert index.match(event) == [one.id for one in criteria if one.holds(event)]
+    many = index.match_many(pa.Table.from_pylist(events))
+    assert [many.ids(i) for i in range(len(events))] == [index.match(event) for event in events]

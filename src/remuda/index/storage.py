@@ -441,6 +441,7 @@ def _stored_texts(reading: Reading) -> MakeTexts:
     """How the scan of texts is made: of what is stored, or anew where that has another layout."""
     header, file = reading.facts["headers"].get("texts"), "texts.bin"
     if not fits(StoredTexts, _LAYOUTS["texts"], header):
+        _log.warning("%s has no tables of texts in this layout: they are made anew", reading.path)
         return Texts
     block = reading.map(file)
 
@@ -452,7 +453,9 @@ def _stored_texts(reading: Reading) -> MakeTexts:
 
 
 def _is_outdated(headers: Mapping[str, Any], matcher: str) -> bool:
-    """Whether matchers of a segment have another layout, so that they were built anew."""
+    """Whether matchers or texts of a segment have another layout, so that they were built anew."""
+    if not fits(StoredTexts, _LAYOUTS["texts"], headers.get("texts")):
+        return True
     kinds = {"matcher": conjunction_matcher(matcher), "cnf": cnf_matcher(matcher)}
     return any(_is_other(kind, headers[what]) for what, kind in kinds.items())
 
