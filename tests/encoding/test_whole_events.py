@@ -134,7 +134,7 @@ def test_a_text_that_is_new_is_not_kept_and_one_that_comes_again_is() -> None:
     index = Index.build(CRITERIA)
     event = {"a": "a text of its own, evil"}
     found = [index.match(event)]
-    reader = index.parts[0].segment.encoder._reader
+    reader = index.parts[0].segment.encoder._reading.reader
     assert reader is not None
     assert reader.n_kept == 0
     found += [index.match(event), index.match(event)]
@@ -161,7 +161,7 @@ def test_python_tells_what_the_kernel_does_not(index: Index) -> None:
     encoder = Index.build(CRITERIA).parts[0].segment.encoder
     other = index.parts[0].segment.encoder
     _ = encoder.texts
-    encoder._reader = None
+    encoder._reading = encoder._reading._replace(reader=None)
     for name, event in EVENTS.items():
         assert encoder.spaces(event, 0).tolist() == other.spaces(event, 0).tolist(), name
 
@@ -180,7 +180,7 @@ VALUES = st.one_of(
 def test_drawn_events_are_told_as_by_python(index: Index, events: list[dict[str, Any]]) -> None:
     encoder = index.parts[0].segment.encoder
     for event in [*events, *events, *events]:  # new, met and kept
-        wanted = encoder._of_all_items(event, 0).tolist()
+        wanted = encoding._of_all_items(event, encoder._reading, 0).tolist()
         assert encoder.spaces(event, 0).tolist() == wanted, event
 
 
@@ -193,7 +193,7 @@ def test_the_memory_grows_and_starts_anew(monkeypatch: pytest.MonkeyPatch) -> No
             found = [index.match(event), index.match(event)]
             if i % 97 == 0:
                 assert found == [expected(event)] * 2
-    reader = index.parts[0].segment.encoder._reader
+    reader = index.parts[0].segment.encoder._reading.reader
     assert reader is not None
     assert 0 < reader.n_kept < 6_000
     reader.forget()

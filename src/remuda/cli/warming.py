@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 import time
 from typing import Annotated
 
@@ -23,7 +24,7 @@ def warmup(
     from remuda.cli.demo_data import draw_day
     from remuda.errors import DeviceError
     from remuda.index.first_questions import ask_first
-    from remuda.index.index import Index
+    from remuda.index.index import Index, load
     from remuda.matchers.contract import NAMES
 
     console = Console(highlight=False)
@@ -46,4 +47,7 @@ def warmup(
             index.remove(campaigns[0].id)
             index.merge()
             ask_first(name)
+            with tempfile.TemporaryDirectory() as home:  # what is loaded is checked by kernels
+                index.save(home)
+                load(home).match({})
         console.print(f"{name}: {time.perf_counter() - start:.1f} s")

@@ -576,9 +576,9 @@ class Encoder:
         self._apart: list[tuple[OriginEncoder, bool]] | None = None
         self._by_name: dict[str, list[OriginEncoder]] = {}  # of a field that it cannot do without
         self._others: list[OriginEncoder] = []
-        self._fields = self._flat = _Fields({}, None, [], [], 0)
-        self._reader: Reader | None = None
-        self._compared: list[OriginEncoder] = []  # the pairs of the reader
+        self._reading = _Reading(
+            _Fields({}, None, [], [], 0), _Fields({}, None, [], [], 0), None, []
+        )
         self._group_of: dict[tuple[int, ...], int] = {}  # of origins that a text is scanned for
         for encoder in self.origins:
             name = _field(encoder.origin)
@@ -593,8 +593,8 @@ class Encoder:
     def forget(self) -> None:
         """Look anew at values that were seen: spaces were split."""
         self._memory.forget()
-        if self._reader is not None:
-            self._reader.forget()
+        if self._reading.reader is not None:
+            self._reading.reader.forget()
         self._of_nothing = None
 
     @property
@@ -612,7 +612,7 @@ class Encoder:
             for number, one in enumerate(grouped):
                 one.group = number
             self._group_of = {tuple(map(id, some)): number for number, some in enumerate(sets)}
-            self._make_fields(texts)
+            self._make_reading(texts)
             self._texts = texts
         return self._texts
 
@@ -627,22 +627,21 @@ class Encoder:
             if own and everything:
                 yield own + everything
 
-    def _make_fields(self, texts: Texts) -> None:
+    def _make_reading(self, texts: Texts) -> None:
         everything = [one for one in self._others if one.is_everything and one.group >= 0][:1]
-        self._fields = self._fields_with([])
-        self._flat = self._fields_with(everything) if everything else self._fields
-        if not READABLE:
-            return
-        both = self._fields, self._flat
-        groups = [[one.code for one in fields.numbered] for fields in both]
-        beside = [any(one.pair is None for one in each.others) for each in self._fields.numbered]
-        always = bool(both[0].others), bool(both[1].others)
+        nested = self._fields_with([])
+        flat = self._fields_with(everything) if everything else nested
         named = [one for named in self._by_name.values() for one in named]
-        self._compared = [one for one in named if one.pair is not None]
-        self._reader = Reader(
-            texts.scanner, list(self._by_name), list(zip(*groups, strict=True)), beside, always,
-            [_paired(one) for one in self._compared],
-        )  # fmt: skip
+        compared = [one for one in named if one.pair is not None]
+        reader = None
+        if READABLE:
+            codes = [[one.code for one in fields.numbered] for fields in (nested, flat)]
+            beside = [any(one.pair is None for one in each.others) for each in nested.numbered]
+            reader = Reader(
+                texts.scanner, list(self._by_name), list(zip(*codes, strict=True)), beside,
+                (bool(nested.others), bool(flat.others)), [_paired(one) for one in compared],
+            )  # fmt: skip
+        self._reading = _Reading(nested, flat, reader, compared)  # at once: other threads read it
 
     def _fields_with(self, everything: list[OriginEncoder]) -> _Fields:
         """How fields are looked at, with all values of an event or without."""
@@ -709,42 +708,45 @@ class Encoder:
         """The present spaces of one event, ascending, each once."""
         if self._texts is None:
             _ = self.texts
-        if self._fields.n_failures != self._memory.n_failures:
-            self._make_fields(self.texts)
-        reader = self._reader
+        if self._reading.nested.n_failures != self._memory.n_failures:
+            self._make_reading(self.texts)
+        reading = self._reading
         if type(event) is not dict:
             names = event if isinstance(event, dict) else self._by_name
             left = [one for name in names for one in self._by_name.get(name, ())] + self._others
-            return _of_items(event, (), self._fields, left, now)
+            return _of_items(event, (), reading.nested, left, now)
+        reader = reading.reader
         if reader is None:
-            return self._of_all_items(event, now)
+            return _of_all_items(event, reading, now)
         room = reader.lend()
         n = reader.read(event, room)
         if n >= 0:
             spaces = room.targets[:n].copy()
         elif n == UNREAD:
-            spaces = self._of_all_items(event, now)
+            spaces = _of_all_items(event, reading, now)
         else:
-            spaces = self._beyond(event, reader, room, n, now)
+            spaces = self._beyond(event, reading, room, n, now)
         reader.give_back(room)
         return spaces
 
-    def _beyond(self, event: dict[Any, Any], reader: Reader, room: Room, n: int, now: int) -> Ints:
+    def _beyond(
+        self, event: dict[Any, Any], reading: _Reading, room: Room, n: int, now: int
+    ) -> Ints:
         """The spaces of an event that was read, and of what was left to do then."""
-        values = list(event.values())
-        told = room.told()
-        fields = self._flat if told.is_flat else self._fields
+        values, reader, told = list(event.values()), reading.reader, room.told()
+        assert reader is not None
+        fields = reading.flat if told.is_flat else reading.nested
         found, left = list[int](), fields.others.copy()
-        items: list[tuple[Any, Any]] = []
+        items: list[int] = []
         tried: dict[tuple[str, int, int, int], list[int]] = {}
         for what, place, element, tag, first, last, target in told.notes:
             one = fields.numbered[field_of(tag)]
             if what == LEFT:
-                items.append((list(event)[place], values[place]))
+                items.append(place)
             elif what == BESIDE:
                 left += [origin for origin in one.others if origin.pair is None]
             elif what == COMPARED:
-                left.append(self._compared[target])
+                left.append(reading.compared[target])
             elif what == NEW:
                 spaces = one.spaces(values[place], now)
                 found += spaces
@@ -761,7 +763,9 @@ class Encoder:
         if told.full:
             reader.make_room()
         if items or left:
-            found += _of_items(event, items, fields, left, now).tolist()
+            names = list(event) if items else []
+            pairs = [(names[place], values[place]) for place in items]
+            found += _of_items(event, pairs, fields, left, now).tolist()
         n = ~(n + 1)
         return spaces_in(room, n, found) if found or not told.in_order else room.targets[:n].copy()
 
@@ -775,11 +779,13 @@ class Encoder:
         except Exception:  # by itself, so that only what is at fault goes without
             return field.spaces(text, now)
 
-    def _of_all_items(self, event: dict[Any, Any], now: int) -> Ints:
-        fields = self._flat
-        if fields is not self._fields and not _is_flat(event):
-            fields = self._fields
-        return _of_items(event, event.items(), fields, fields.others.copy(), now)
+
+def _of_all_items(event: dict[Any, Any], reading: _Reading, now: int) -> Ints:
+    """The spaces of an event, all told by Python."""
+    fields = reading.flat
+    if fields is not reading.nested and not _is_flat(event):
+        fields = reading.nested
+    return _of_items(event, event.items(), fields, fields.others.copy(), now)
 
 
 def _of_items(
@@ -828,6 +834,15 @@ def alone(spaces: Ints) -> EventBatch:
 def _is_flat(event: dict[Any, Any]) -> bool:
     """Whether nothing is nested in the event, so that its values are all that it has."""
     return 0 < len(event) < MOST_FIELDS and _FLAT.issuperset(map(type, event.values()))
+
+
+class _Reading(NamedTuple):
+    """How events that are dicts are looked at."""
+
+    nested: _Fields
+    flat: _Fields  # of events in which nothing is nested
+    reader: Reader | None  # None where kernels cannot read objects
+    compared: list[OriginEncoder]  # the pairs of the reader
 
 
 class _Fields(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_network
 from socket import AF_INET, inet_pton
 from typing import Any
@@ -17,7 +18,14 @@ Block = tuple[Place, Place]  # the first and the last address
 
 def place_of(value: Any) -> Place | None:
     """Where an address stands; None for what is none, such as a number or a network."""
-    if not isinstance(value, str) or not is_text(value):
+    if type(value) is str:
+        return _place_of_text(value)
+    return _place_of_text(str.__str__(value)) if isinstance(value, str) else None
+
+
+@lru_cache(maxsize=1024)  # every network that a text is looked for in asks where it stands
+def _place_of_text(value: str) -> Place | None:
+    if not is_text(value):
         return None
     try:  # no address of one family has the sign of the other, and a wrong try takes as long
         if ":" in value:
