@@ -28,11 +28,10 @@ import llvmlite  # type: ignore[import-untyped]
 import numba
 import numpy as np
 from numba.core import event
-from numba.core.caching import NullCache
-from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
-from numba.core.serialize import dumps
+
+from remuda.compiling import Kernel
 
 _PATIENCE = 1.0  # seconds of compiling before a line says so
 _DIGEST = 32  # bytes of a checksum, which stands before what is kept
@@ -75,46 +74,39 @@ def holding(loop: Callable[..., Any]) -> Callable[..., Any]:
 
 def _compiled(loop: Callable[..., Any], *, counting: bool, **options: Any) -> Callable[..., Any]:
     options["_nrt"] = counting  # said to each, or a kernel takes after whoever calls it first
-    options["no_cfunc_wrapper"] = True  # nobody hands a kernel to C
-    dispatcher = numba.njit(**{"nogil": True, **options})(loop)
-    if isinstance(dispatcher, Dispatcher):  # not where NUMBA_DISABLE_JIT leaves the loop as it is
-        dispatcher._cache = _Kept(dispatcher)  # type: ignore[attr-defined]
-    return cast("Callable[..., Any]", dispatcher)
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+        return loop
+    options = {"nopython": True, "nogil": True, "boundscheck": None, **options}
+    return cast("Callable[..., Any]", _KeptKernel(loop, targetoptions=options))
 
 
-class _Kept(NullCache):
-    """The compiled forms of one kernel on disk; a torn file, or a folder full, does no harm."""
+class _KeptKernel(Kernel):
+    """A kernel whose parts are kept on disk; a torn file, or a folder full, does no harm."""
 
-    def __init__(self, dispatcher: Any) -> None:
-        self._dispatcher = dispatcher
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        target_context.refresh()
-        name = self._name(sig, target_context.codegen())
+    def load(self, part: str, signature: Any) -> Any:
+        self.targetctx.refresh()  # or functions that a kernel calls are not known yet
+        name = self._name(part, signature)
         for folder in _folders():
             with suppress(Exception):  # whatever a damaged file raises: it is compiled anew
                 body = (folder / name).read_bytes()
                 if hashlib.sha256(body[_DIGEST:]).digest() == body[:_DIGEST]:
-                    parts = pickle.loads(body[_DIGEST:])  # noqa: S301 - the folders are the user's
-                    return CompileResult._rebuild(target_context, *parts)  # type: ignore[no-untyped-call]
+                    return pickle.loads(body[_DIGEST:])  # noqa: S301 - the folders are the user's
         return None
 
-    def save_overload(self, sig: Any, data: Any) -> None:
-        if data.library.has_dynamic_globals:  # addresses of this process
-            return
-        body = dumps(data._reduce())  # type: ignore[no-untyped-call]
-        name = self._name(sig, data.codegen)
-        if not any(_written(folder, name, body) for folder in _folders()):
+    def save(self, part: str, signature: Any, kept: bytes) -> None:
+        name = self._name(part, signature)
+        if not any(_written(folder, name, kept) for folder in _folders()):
             _say_once(
                 "compiled kernels are not kept: %s cannot be written; set NUMBA_CACHE_DIR to a "
                 "folder that can, or let `remuda warmup` fill one of them ahead",
                 " and ".join(map(str, _folders())) or "no folder is known that",
             )
 
-    def _name(self, sig: Any, codegen: Any) -> str:
-        state = (_VERSIONS, codegen.magic_tuple(), str(sig), _stamp(self._dispatcher))
+    def _name(self, part: str, signature: Any) -> str:
+        machine = self.targetctx.codegen().magic_tuple()
+        state = (_VERSIONS, machine, part, str(signature), _stamp(self))
         digest = hashlib.sha256(repr(state).encode()).hexdigest()[:32]
-        return f"{self._dispatcher.py_func.__name__}-{digest}.kernel"
+        return f"{self.py_func.__name__}-{digest}.kernel"
 
 
 def _folders() -> list[Path]:

@@ -370,7 +370,7 @@ class Segment:
         best_first = best_first and self._owning.best_first(self.plan, choice.ranks)
         owned = Owned(owners.sole, owners.rows, bounds, best_first)
         asked = Asked(
-            events.starts,
+            frozen(events.starts[:]),  # some come from Arrow: one kernel for all
             events.spaces,
             *((NO_LONGS, NO_INTS, NO_FLOATS, NO_FLOATS) if weighed is None else weighed[:4]),
             *((NO_FLOATS, NO_FLOATS) if bars is None else bars),

@@ -1,0 +1,177 @@
+"""Kernels in two parts: a body, which other kernels take in, and an entry, which Python calls.
+
+Numba optimises and translates every function by itself, and then again within each that calls it.
+Of six kernels here, five are called by kernels alone. So a body is only brought into shape; all of
+the work is done where an entry has taken in the bodies that it needs. That is half the time of
+compiling everything, and the code that runs is the same.
+
+A body takes numbers as what they are, not as constants: one for `f(x, 0)` and `f(x, i)`. Where
+it is taken in, the constant is seen anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import binding as llvm  # type: ignore[import-untyped]
+from numba.core import event
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler, Flags, _make_subtarget, compile_result
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.registry import CPUDispatcher
+from numba.core.serialize import dumps
+from numba.core.sigutils import normalize_signature
+from numba.core.types import unliteral
+from numba.core.typing.templates import make_concrete_template
+
+# mypy: disable-error-code="no-untyped-call,misc"
+
+
+class _Body(JITCodeLibrary):
+    """The code of a body: function by function in shape, nothing to run."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+class _Settled(Flags):
+    """Flags that change no more: Numba compares them for each function whose types it looks up."""
+
+    _known: dict[str, Any] | None = None
+
+    def values(self) -> dict[str, Any]:
+        if self._known is None:
+            self._known = super().values()
+        return self._known
+
+
+class _ToBody(Compiler):
+    """Numba's compiler, without the wrapper that Python calls."""
+
+    def compile_extra(self, func: Callable[..., Any]) -> Any:
+        state = self.state
+        state.flags.no_compile = True
+        state.flags.no_cpython_wrapper = True
+        state.flags.no_cfunc_wrapper = True
+        state.flags = _Settled(state.flags)
+        state.library = _Body(state.targetctx.codegen(), func.__qualname__)
+        return super().compile_extra(func)
+
+
+class Kernel(CPUDispatcher):
+    """What Numba calls a dispatcher: a loop, with the bodies and entries of its signatures.
+
+    `load` and `save` are for those who keep them; here nothing is kept.
+    """
+
+    targetctx: Any
+    _compiler: Any
+    _insert: Any
+    _cache_hits: Any
+    _cache_misses: Any
+
+    def __init__(self, py_func: Any, locals: Any = None, targetoptions: Any = None) -> None:
+        super().__init__(py_func, locals, targetoptions, pipeline_class=_ToBody)
+        self._entries: dict[Any, Any] = {}  # whoever calls them does not hold them
+
+    def load(self, part: str, signature: Any) -> Any:
+        """What was kept of a part; None where nothing was."""
+        return None
+
+    def save(self, part: str, signature: Any, kept: bytes) -> None:
+        """Keep a part."""
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """How another kernel calls this one, whose body it takes in."""
+        signature, folded = self._compiler.fold_argument_types(args, kws)
+        types = tuple(map(unliteral, folded))
+        self._body(types)
+        name = self.py_func.__name__
+        template = make_concrete_template(
+            f"CallTemplate({name})", key=name, signatures=self.nopython_signatures
+        )
+        return template, signature, types, {}
+
+    def compile(self, sig: Any) -> Any:
+        """What Python calls for these types."""
+        with global_compiler_lock:
+            types = tuple(normalize_signature(sig)[0])
+            if types not in self._entries:  # another thread may have been here before
+                self._entries[types] = entry = self._loaded_entry(types) or self._entry(types)
+                self._insert([one._code for one in types], entry, False)
+            return self._entries[types]
+
+    def _body(self, types: Any) -> Any:
+        with global_compiler_lock, self._compiling_counter:
+            if types not in self.overloads:
+                body = self._loaded_body(types) or self._compiled_body(types)
+                self.targetctx.insert_user_function(body.entry_point, body.fndesc, [body.library])
+                self.overloads[types] = body
+            return self.overloads[types]
+
+    def _compiled_body(self, types: Any) -> Any:
+        with self._told(types):
+            body = self._compiler.compile(types, None)
+        code = body.library._get_module_for_linking().as_bitcode()
+        body.fndesc.typemap = body.fndesc.calltypes = None  # as large as the loop, and of no use
+        if not body.library.has_dynamic_globals:  # addresses of this process
+            kept = body.library.name, code, body.fndesc, body.environment, body.signature
+            self.save("body", types, dumps(kept))
+        return body._replace(entry_point=object())  # Numba finds it by what is called
+
+    def _loaded_body(self, types: Any) -> Any:
+        kept = self.load("body", types)
+        if kept is None:
+            return None
+        name, code, fndesc, environment, signature = kept
+        library = _Body(self.targetctx.codegen(), name)
+        library._final_module = library._shared_module = llvm.parse_bitcode(code)
+        library._finalized = True
+        return compile_result(
+            target_context=self.targetctx, typing_context=self.typingctx, library=library,
+            fndesc=fndesc, environment=environment, signature=signature, entry_point=object(),
+        )  # fmt: skip
+
+    def _entry(self, types: Any) -> Any:
+        body = self._body(types)
+        self._cache_misses[types] += 1
+        flags = Flags()
+        self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
+        context = _make_subtarget(self.targetctx, flags)
+        with self._told(types):
+            library = context.codegen().create_library(body.library.name)
+            library.enable_object_caching()
+            library.add_linking_library(body.library)
+            with context.push_code_library(library):
+                context.create_cpython_wrapper(
+                    library, body.fndesc, body.environment, body.call_helper, flags.release_gil
+                )
+            entry = context.get_executable(library, body.fndesc, body.environment)
+        environments = body._replace(library=library)._find_referenced_environments()
+        for one in environments:
+            library.codegen.set_env(one.env_name, one)
+        if not library.has_dynamic_globals:
+            code = library.serialize_using_object_code()
+            self.save("entry", types, dumps((code, body.fndesc, body.environment, environments)))
+        return entry
+
+    def _loaded_entry(self, types: Any) -> Any:
+        kept = self.load("entry", types)
+        if kept is None:
+            return None
+        self._cache_hits[types] += 1
+        code, fndesc, environment, environments = kept
+        library = self.targetctx.codegen().unserialize_library(code)
+        entry = self.targetctx.get_executable(library, fndesc, environment)
+        for one in environments:
+            library.codegen.set_env(one.env_name, one)
+        return entry
+
+    def _told(self, types: Any) -> Any:
+        details = {"dispatcher": self, "args": types, "return_type": None}
+        return event.trigger_event("numba:compile", data=details)
