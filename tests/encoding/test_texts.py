@@ -22,7 +22,7 @@ from remuda.language.criterion import Criterion
 from remuda.language.python import attr, fn
 from remuda.language.text import parse
 from remuda.model.conditions import Contains, Like, Regex, Suffix
-from remuda.model.demands import Demand, folded
+from remuda.model.demands import Demand, folded, shortest
 from remuda.model.expressions import Predicate
 from strategies import count, event_texts, is_pattern, shared_patterns
 
@@ -90,6 +90,32 @@ DEMANDS: dict[str, tuple[Regex | Like, list[Demand]]] = {
 @pytest.mark.parametrize(("condition", "expected"), DEMANDS.values(), ids=DEMANDS)
 def test_what_a_pattern_demands(condition: Regex | Like, expected: list[Demand]) -> None:
     assert condition.demands == expected
+
+
+SHORTEST = {
+    "(.){200,}": 200, "ab|c": 1, "a{2,}?b": 3, r"\Qa.b": 0, r"\C\C": 0, "(x|yz){3}": 3, "": 0,
+    "a{2}{3}": 0, "^$": 0, r"\x{1F600}+": 1, "[^a]{3}b?": 3, "(?i)\u212a": 0, "a*": 0,
+    "(?:a(?:bc|)|.{4})": 1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("pattern", "n"), SHORTEST.items(), ids=SHORTEST)
+def test_how_short_a_match_may_be(pattern: str, n: int) -> None:
+    assert shortest(pattern) == n
+
+
+@given(shared_patterns, event_texts)
+def test_no_match_is_shorter(pattern: str, text: str) -> None:
+    found = re2.search(pattern, text.encode("utf-8", "surrogatepass"))
+    if found is not None:
+        assert shortest(pattern) <= len(found[0].decode("utf-8", "surrogatepass"))
+
+
+@pytest.mark.parametrize("letter", ["x", "é", "\U0001f600"])
+def test_a_text_just_long_enough_is_tried(letter: str) -> None:
+    index = Index.build([Criterion("long", t.finds("(.){200,}")), Criterion("any", t.finds("."))])
+    assert index.match({"t": letter * 199}) == ["any"]
+    assert sorted(index.match({"t": letter * 200})) == ["any", "long"]
 
 
 SHARED: dict[str, tuple[list[str], str, str]] = {  # those that share a text, one more, an event

@@ -15,7 +15,7 @@ from remuda.encoding.scan_checks import tables_hold
 from remuda.encoding.scanning import Asked, Bytes, Scanner, table_of
 from remuda.encoding.spaces import OTHER, LackSpaces, ValueSpaces
 from remuda.model.conditions import Contains, Like, Regex, Suffix
-from remuda.model.demands import Demand
+from remuda.model.demands import Demand, shortest
 from remuda.model.patterns import found_among, regex
 from remuda.model.values import Kind
 
@@ -47,6 +47,7 @@ class Trial:
     patterns: tuple[str, ...] = ()
     spaces: tuple[int, ...] = ()
     n_instructions: int = 0
+    shortest: int | None = None  # text that can match one, once that was asked
 
     def add(self, pattern: str, space: int, n_instructions: int) -> None:
         self.patterns += (pattern,)
@@ -55,6 +56,10 @@ class Trial:
 
     def held(self, text: str | bytes) -> list[int]:
         """The spaces of those that the text, in lower case if it must be, matches."""
+        if self.shortest is None:
+            self.shortest = min(map(shortest, self.patterns))
+        if len(text) < self.shortest:
+            return []
         return [self.spaces[i] for i in found_among(self.patterns, text)]
 
 

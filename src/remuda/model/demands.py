@@ -45,6 +45,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _REPEAT = re.compile(r"(?:(?:[*+?]|\{\d+(?:,\d*)?\})\??)+")
+_COUNTED = re.compile(r"\{(\d+)(?:,\d*)?\}\??")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 
@@ -80,6 +81,14 @@ class _Part:
     text: str = ""
     folds: bool = False
     branches: tuple[tuple[_Part, ...], ...] = ()
+    least: int = 0  # letters that a gap has
+
+    @property
+    def shortest(self) -> int:
+        """The least number of letters that it takes."""
+        if self.kind is _Kind.GROUP:
+            return _shortest(self.branches)
+        return len(self.text) if self.kind is _Kind.TEXT else self.least
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +134,16 @@ def demands_of(pattern: str, *, find: bool = False) -> list[Demand]:
     return found if len(found) <= _MOST else [Demand(())]
 
 
+def shortest(pattern: str) -> int:
+    """A number of letters that whatever the valid pattern matches has at least."""
+    branches = _read(pattern)
+    return 0 if branches is None else _shortest(branches)
+
+
+def _shortest(branches: Iterable[Sequence[_Part]]) -> int:
+    return min(sum(part.shortest for part in branch) for branch in branches)
+
+
 def _read(pattern: str) -> list[list[_Part]] | None:
     """The alternatives, each a sequence of parts; None where they nest too deeply."""
     levels, at = [_Level(_Flags())], 0
@@ -150,7 +169,9 @@ def _read(pattern: str) -> list[list[_Part]] | None:
                     if not 0 < len(levels) < _DEEPEST:
                         return None
                     part = _Part(_Kind.GROUP, branches=tuple(map(tuple, level.branches)))
-                    levels[-1].branches[-1].append(_Part(_Kind.GAP) if repeat else part)
+                    if repeat:
+                        part = _Part(_Kind.GAP, least=_times(repeat[0]) * part.shortest)
+                    levels[-1].branches[-1].append(part)
                 else:
                     repeated = repeat[0] if repeat else ""
                     level.branches[-1] += _parts(kind, token[0], repeated, level.flags)
@@ -161,7 +182,8 @@ def _parts(kind: str | None, token: str, repeat: str, flags: _Flags) -> Iterable
     if kind == "dot" and flags.s and repeat in ("*", "*?"):
         return [_Part(_Kind.ANY)]
     if repeat or kind in ("dot", "opaque"):
-        return [_Part(_Kind.GAP)]
+        takes = kind in ("dot", "opaque", "character") and token[:2] not in (r"\Q", r"\C")
+        return [_Part(_Kind.GAP, least=_times(repeat) if takes else 0)]
     match kind:
         case "start":
             return [_Part(_Kind.EDGE if flags.m and token == "^" else _Kind.START)]
@@ -171,6 +193,14 @@ def _parts(kind: str | None, token: str, repeat: str, flags: _Flags) -> Iterable
             return [_Part(_Kind.EDGE)]
         case _:
             return _texts(token, flags.i)
+
+
+def _times(repeat: str) -> int:
+    """How often something is there at least that is repeated so; not always the most."""
+    if repeat in ("", "+", "+?"):
+        return 1
+    counted = _COUNTED.fullmatch(repeat)
+    return int(counted[1]) if counted else 0
 
 
 def _texts(token: str, folds: bool) -> list[_Part]:
