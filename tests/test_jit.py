@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import logging
 import os
@@ -25,7 +26,7 @@ def _above(x):
 
 @kernel
 def above(x):
-    return _above(x)
+    return _above(x) and (_above(9) or _above(x + 1))
 """
 _ANSWER = """
 import remuda as rm
@@ -72,6 +73,21 @@ def test_a_copy_of_the_sources_finds_what_another_copy_compiled(tmp_path, kept) 
     again = _imported(tmp_path / "two")
     assert again(4)
     assert _hits(again) == 1
+
+
+def test_what_python_calls_stays_alive(tmp_path, kept) -> None:
+    """Numba's caller only borrows an entry."""
+    for name in ("compiled", "loaded"):
+        kernel = _imported(tmp_path / name)
+        assert kernel(4)
+        gc.collect()
+        assert [kernel(i) for i in range(2, 6)] == [False, False, True, True]
+
+
+def test_literals_and_numbers_have_one_body(tmp_path, kept) -> None:
+    _imported(tmp_path / "one")(4)
+    assert len(list(kept.glob("_above-*"))) == 1
+    assert len(list(kept.glob("above-*"))) == 2  # its body, and what Python calls
 
 
 @pytest.mark.parametrize(
