@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import hashlib
 import importlib.util
 import logging
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -122,6 +124,16 @@ def test_a_damaged_file_is_compiled_anew_and_mended(damage, tmp_path, kept) -> N
     third = _imported(tmp_path / "three")
     assert third(4)
     assert _hits(third) == 1
+
+
+def test_what_was_kept_in_another_form_is_compiled_anew(tmp_path, kept) -> None:
+    _imported(tmp_path / "one")(4)
+    for path in kept.glob("*.kernel"):
+        body = pickle.dumps(("of", "another", "form"))
+        path.write_bytes(hashlib.sha256(body).digest() + body)
+    again = _imported(tmp_path / "two")
+    assert again(4)
+    assert _hits(again) == 0
 
 
 def test_a_warmed_folder_that_cannot_be_written_is_used(tmp_path, kept, monkeypatch) -> None:

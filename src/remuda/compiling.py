@@ -1,9 +1,9 @@
 """Kernels in two parts: a body, which other kernels take in, and an entry, which Python calls.
 
 Numba optimises and translates every function by itself, and then again within each that calls it.
-Of six kernels here, five are called by kernels alone. So a body is only brought into shape; all of
-the work is done where an entry has taken in the bodies that it needs. That is half the time of
-compiling everything, and the code that runs is the same.
+Of five kernels here, four are called by kernels alone. So a body is only brought into shape; all
+of the work is done where an entry has taken in the bodies that it needs. That is half the time of
+compiling everything, and what runs is as fast.
 
 A body takes numbers as what they are, not as constants: one for `f(x, 0)` and `f(x, i)`. Where
 it is taken in, the constant is seen anyway.
@@ -12,6 +12,7 @@ it is taken in, the constant is seen anyway.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from llvmlite import binding as llvm  # type: ignore[import-untyped]
@@ -77,7 +78,9 @@ class Kernel(CPUDispatcher):
 
     def __init__(self, py_func: Any, locals: Any = None, targetoptions: Any = None) -> None:
         super().__init__(py_func, locals, targetoptions, pipeline_class=_ToBody)
-        self._entries: dict[Any, Any] = {}  # whoever calls them does not hold them
+        self._entries: dict[
+            Any, tuple[Any, Any]
+        ] = {}  # and what they point to: Numba holds neither
 
     def load(self, part: str, signature: Any) -> Any:
         """What was kept of a part; None where nothing was."""
@@ -102,9 +105,12 @@ class Kernel(CPUDispatcher):
         with global_compiler_lock:
             types = tuple(normalize_signature(sig)[0])
             if types not in self._entries:  # another thread may have been here before
-                self._entries[types] = entry = self._loaded_entry(types) or self._entry(types)
+                entry, environments = self._loaded_entry(types) or self._entry(types)
+                for one in environments:
+                    self.targetctx.codegen().set_env(one.env_name, one)
+                self._entries[types] = entry, environments
                 self._insert([one._code for one in types], entry, False)
-            return self._entries[types]
+            return self._entries[types][0]
 
     def _body(self, types: Any) -> Any:
         with global_compiler_lock, self._compiling_counter:
@@ -126,16 +132,16 @@ class Kernel(CPUDispatcher):
 
     def _loaded_body(self, types: Any) -> Any:
         kept = self.load("body", types)
-        if kept is None:
-            return None
-        name, code, fndesc, environment, signature = kept
-        library = _Body(self.targetctx.codegen(), name)
-        library._final_module = library._shared_module = llvm.parse_bitcode(code)
-        library._finalized = True
-        return compile_result(
-            target_context=self.targetctx, typing_context=self.typingctx, library=library,
-            fndesc=fndesc, environment=environment, signature=signature, entry_point=object(),
-        )  # fmt: skip
+        with suppress(Exception):  # nothing, or not in this form
+            name, code, fndesc, environment, signature = kept
+            library = _Body(self.targetctx.codegen(), name)
+            library._final_module = library._shared_module = llvm.parse_bitcode(code)
+            library._finalized = True
+            return compile_result(
+                target_context=self.targetctx, typing_context=self.typingctx, library=library,
+                fndesc=fndesc, environment=environment, signature=signature, entry_point=object(),
+            )  # fmt: skip
+        return None
 
     def _entry(self, types: Any) -> Any:
         body = self._body(types)
@@ -153,24 +159,20 @@ class Kernel(CPUDispatcher):
                 )
             entry = context.get_executable(library, body.fndesc, body.environment)
         environments = body._replace(library=library)._find_referenced_environments()
-        for one in environments:
-            library.codegen.set_env(one.env_name, one)
         if not library.has_dynamic_globals:
             code = library.serialize_using_object_code()
             self.save("entry", types, dumps((code, body.fndesc, body.environment, environments)))
-        return entry
+        return entry, environments
 
     def _loaded_entry(self, types: Any) -> Any:
         kept = self.load("entry", types)
-        if kept is None:
-            return None
-        self._cache_hits[types] += 1
-        code, fndesc, environment, environments = kept
-        library = self.targetctx.codegen().unserialize_library(code)
-        entry = self.targetctx.get_executable(library, fndesc, environment)
-        for one in environments:
-            library.codegen.set_env(one.env_name, one)
-        return entry
+        with suppress(Exception):
+            code, fndesc, environment, environments = kept
+            library = self.targetctx.codegen().unserialize_library(code)
+            entry = self.targetctx.get_executable(library, fndesc, environment)
+            self._cache_hits[types] += 1
+            return entry, environments
+        return None
 
     def _told(self, types: Any) -> Any:
         details = {"dispatcher": self, "args": types, "return_type": None}
