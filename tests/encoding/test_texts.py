@@ -83,6 +83,9 @@ DEMANDS: dict[str, tuple[Regex | Like, list[Demand]]] = {
     "a quotation": (finds(r"a\Qb.c\Ed"), [Demand(("a", "d"))]),
     "a code point": (finds(r"a\x62c\141d"), [Demand(("a", "c", "d"))]),
     "a brace": (finds("a{b"), [exact(("a{b",))]),
+    "flags repeated": (finds("ab(?i)*c"), [Demand(())]),
+    "no flags": (finds("a(?)b"), [exact(("ab",))]),
+    "nothing repeated": (finds(r"ab\Q\E{0}c"), [Demand(())]),
     "a bracket in a class": (finds("a[]b]c[^]]d"), [Demand(("a", "c", "d"))]),
 }  # fmt: skip
 
@@ -95,7 +98,7 @@ def test_what_a_pattern_demands(condition: Regex | Like, expected: list[Demand])
 SHORTEST = {
     "(.){200,}": 200, "ab|c": 1, "a{2,}?b": 3, r"\Qa.b": 0, r"\C\C": 0, "(x|yz){3}": 3, "": 0,
     "a{2}{3}": 0, "^$": 0, r"\x{1F600}+": 1, "[^a]{3}b?": 3, "(?i)\u212a": 0, "a*": 0,
-    "(?:a(?:bc|)|.{4})": 1,
+    "(?:a(?:bc|)|.{4})": 1, "ab(?i)*": 0, r"ab\Q\E{0}": 0, "(?)": 0,
 }  # fmt: skip
 
 

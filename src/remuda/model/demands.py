@@ -31,7 +31,7 @@ _TOKEN = re.compile(
     | (?P<start>\^|\\A)
     | (?P<end>\$|\\z)
     | (?P<edge>\\[bB])
-    | (?P<flags>\(\?[imsU-]+\))
+    | (?P<flags>\(\?[imsU-]*\))
     | (?P<opening>\((?:\?(?:P?<[^>]*>|[imsU-]*:))?)
     | (?P<closing>\))
     | (?P<either>\|)
@@ -45,6 +45,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _REPEAT = re.compile(r"(?:(?:[*+?]|\{\d+(?:,\d*)?\})\??)+")
+_REACHES_BACK = re.compile(r"(?:\(\?[imsU-]*\)|\\Q\\E)[*+?{]")  # repeats what stands before
 _COUNTED = re.compile(r"\{(\d+)(?:,\d*)?\}\??")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
@@ -145,7 +146,9 @@ def _shortest(branches: Iterable[Sequence[_Part]]) -> int:
 
 
 def _read(pattern: str) -> list[list[_Part]] | None:
-    """The alternatives, each a sequence of parts; None where they nest too deeply."""
+    """The alternatives, each a sequence of parts; None where that is not told."""
+    if _REACHES_BACK.search(pattern):
+        return None
     levels, at = [_Level(_Flags())], 0
     while at < len(pattern):
         token = _TOKEN.match(pattern, at)
