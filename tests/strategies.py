@@ -212,7 +212,21 @@ def is_pattern(pattern: str) -> bool:
 
 
 _PATTERNS = ("a.*", ".*", "", "[ab]+", "(a|b)c?", r"\d\.\d", "(?i)B", "^a", "b$")
-_LITERALS = ("a", "abc", " and ", r"\Qa.b\E", "日本", "ABC", "(?:abc)", "abc", "[ab]", "é")
+_LITERALS = (
+    "a",
+    "abc",
+    " and ",
+    r"\Qa.b\E",
+    "日本",
+    "ABC",
+    "(?:abc)",
+    "abc",
+    "[ab]",
+    "é",
+    "[^a]",
+    r"\s-",
+    "[b-d]",
+)
 _BETWEEN = ("", ".*", r"\w+", "(?s:.*)", "|", "?", "{3}", "{2,}", "(?i)", "(?)", r"\Q\E")
 shared_patterns = (  # of literals that many share, some of them several times
     st.lists(st.sampled_from((*_LITERALS, *_BETWEEN)), max_size=7).map("".join).filter(is_pattern)

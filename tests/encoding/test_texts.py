@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 import re2
@@ -62,15 +63,42 @@ DEMANDS: dict[str, tuple[Regex | Like, list[Demand]]] = {
     "like, one of any": (Like("a_b"), [Demand(("a", "b"), True, True)]),
     "like, escaped": (Like("100\\%%"), [exact(("100%",), True)]),
     "a word's edge": (finds(r"\bab\Bcd"), [Demand(("abcd",))]),
-    "a class": (finds("ab[cd]e"), [Demand(("ab", "e"))]),
+    "a class": (finds("ab[cd]e"), [exact(("abce",)), exact(("abde",))]),
+    "a class behind a text": (finds("abc[de]"), [Demand(("abc",))]),
+    "two classes": (
+        finds(r"[\.b-c]:[\\x]"),
+        [exact((one + ":" + two,)) for one in ".bc" for two in "\\x"],
+    ),
+    "a class without case": (finds("(?i)[K-L]x"), [fold((f"{i}x",), exact=True) for i in "kl"]),
+    "a class of many": (finds("-[a-zA-Z][0-9]+-"), [Demand(("-", f"{i}", "-")) for i in range(10)]),
+    "a class, often": (finds(" [0-1]{7,9}"), [Demand((" 0",)), Demand((" 1",))]),
+    "a class, perhaps": (finds("a[bc]?d"), [Demand(("a", "d"))]),
+    "a hyphen in a class": (
+        finds(r"[-x]1|[y-]2|[a\-b]3"),
+        [exact((one,)) for one in ("-1", "x1", "-2", "y2", "-3", "a3", "b3")],
+    ),
+    "a digit is enough": (
+        finds("([0-1]|[1-9][0-1]|[1-4][0-9]{2})"),
+        [exact(("0",)), exact(("1",))]
+        + [Demand((f"{i}{j}",)) for i in "234" for j in "23456789"],
+    ),
+    "any character but": (
+        finds(r":[^\\]"),
+        [exact((":" + chr(i),)) for i in range(128) if chr(i) != "\\"]
+        + [Demand((":" + chr(0xDC00 + i),)) for i in range(0xC2, 0xF5)],
+    ),
+    "any character but, without case": (finds("(?i)a[^b]"), [fold(("a",))]),
+    "any character but, beside one without case": (finds("(?i:a)[^sS]"), [fold(("a",))]),
+    "a class that is not understood": (finds("a[[:alpha:]é]b"), [Demand(("a", "b"))]),
     "repeated": (finds("ab+cd{2}e{0}f?g"), [Demand(("a", "c", "g"))]),
     "a group repeated": (finds("a(bc)+d"), [Demand(("a", "d"))]),
     "groups": (finds("a(b(?:c)d)e"), [exact(("abcde",))]),
     "alternatives": (finds("ab|c"), [exact(("ab",)), exact(("c",))]),
     "alternatives inside": (finds("a(b|c)d"), [exact(("abd",)), exact(("acd",))]),
-    "one of them may be anything": (finds("ab(c|[de])"), [Demand(("ab",))]),
+    "one of them may be anything": (finds("ab(c|.)"), [Demand(("ab",))]),
+    "one of them is a class": (finds("ab(c|[de])"), [exact((f"ab{i}",)) for i in "cde"]),
     "one of them is nothing": (finds("ab(c|)"), [Demand(("ab",))]),
-    "nothing is demanded": (finds("[01]{32}"), [Demand(())]),
+    "nothing is demanded": (finds(".{32}"), [Demand(())]),
     "everything matches": (finds(""), [exact(())]),
     "nothing but nothing": (Regex(""), [Demand(())]),
     "without case": (finds("(?i)FoO"), [fold(("foo",), exact=True)]),
@@ -87,12 +115,45 @@ DEMANDS: dict[str, tuple[Regex | Like, list[Demand]]] = {
     "no flags": (finds("a(?)b"), [exact(("ab",))]),
     "nothing repeated": (finds(r"ab\Q\E{0}c"), [Demand(())]),
     "a bracket in a class": (finds("a[]b]c[^]]d"), [Demand(("a", "c", "d"))]),
+    "a bracket in a class, escaped": (finds(r"a[\]]"), [exact(("a]",))]),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize(("condition", "expected"), DEMANDS.values(), ids=DEMANDS)
 def test_what_a_pattern_demands(condition: Regex | Like, expected: list[Demand]) -> None:
     assert condition.demands == expected
+
+
+CLASSES = [
+    r"\d", r"\s", "[abc]", "[a-c]", "[+-.]", r"[\t\n\-\]]", "[-a]", "[a-]", "[ -~]", r"[\s\d]",
+    "[a-zA-Z]", "[^a]", r"[^\s]", "[^-a-z]", "[^a-]", "[.]", r"[\\]", "[$^]", "[K-S]", "[^K]",
+    "[|(){}*+?]", r"[\.\d-]", "[^sS]", r"[\d-a]", "[a-c-e]", "[é]", "[^é]", "[[]", "[[:alpha:]]",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("flags", ["", "(?i)", "(?i:x)"])
+def test_a_class_has_the_characters_that_it_has_for_re2(flags: str) -> None:
+    """All first bytes of characters, and all letters of the cases of ASCII."""
+    texts = [f"x_{chr(i)}" for i in (*range(0x3000), *range(0xE000, sys.maxunicode + 1, 97))]
+    whole = "\n".join(texts)
+    scanned = together([finds(f"{flags}_{one}") for one in CLASSES]).of_arrays(
+        [(0, pa.array(texts))]
+    )
+    owners = np.repeat(np.arange(len(texts)), np.diff(scanned.starts))
+    for i, one in enumerate(CLASSES):
+        has = {texts[row][1:] for row in owners[scanned.items == i].tolist()}
+        found = set(re2.findall(f"(?s){flags}_{one}", whole))
+        assert has == {text.removeprefix("x") for text in found}, one
+
+
+def test_classes_of_very_many_patterns_are_not_taken_apart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("remuda.encoding.texts._MANY", 20)
+    conditions = [finds(f"{one}[0-9]") for one in "abcdef"]
+    texts = together(conditions)
+    assert [len(one.patterns) for one in texts.tried] == [3]  # of a, b and c all is known
+    assert found(texts, "d7 b7") == [1, 3]
 
 
 SHORTEST = {

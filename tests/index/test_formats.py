@@ -18,7 +18,7 @@ from remuda.index.roster import packed_documents
 from remuda.matchers.auto import Auto
 
 GOLDEN = sorted((Path(__file__).parents[1] / "data" / "golden").glob("*.zip"))
-NEWEST = "format-3-texts"  # the one whose layouts are all those of this code
+NEWEST = "format-3-texts-2"  # the one whose layouts are all those of this code
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:

@@ -638,8 +638,8 @@ class Encoder:
             codes = [[one.code for one in fields.numbered] for fields in (nested, flat)]
             beside = [any(one.pair is None for one in each.others) for each in nested.numbered]
             reader = Reader(
-                texts.scanner, list(self._by_name), list(zip(*codes, strict=True)), beside,
-                (bool(nested.others), bool(flat.others)), [_paired(one) for one in compared],
+                texts.scanner, texts.least, list(self._by_name), list(zip(*codes, strict=True)),
+                beside, (bool(nested.others), bool(flat.others)), list(map(_paired, compared)),
             )  # fmt: skip
         self._reading = _Reading(nested, flat, reader, compared)  # at once: other threads read it
 
@@ -771,9 +771,8 @@ class Encoder:
 
     def _tried(self, text: str, target: int, field: FieldEncoder, now: int) -> list[int]:
         """The spaces of those patterns that a text matches, among some that are tried together."""
-        trial = self.texts.tried[~target]
         try:
-            return trial.held(text.lower() if trial.lowers else text)
+            return self.texts.held(~target, text)
         except MemoryError:
             raise
         except Exception:  # by itself, so that only what is at fault goes without

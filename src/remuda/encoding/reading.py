@@ -79,6 +79,7 @@ class _Shared(NamedTuple):
     group_starts: Any
     tables: Any
     most: Any
+    least: Any  # bytes of a text that is worth to be tried, of each number; grows
     kinds: Any  # addresses of Python's types, of True and of "lower"; then what `_SIDES` says
     names: Any  # bytes of the names of fields
     name_starts: Any
@@ -159,13 +160,15 @@ class Reader:
     """The fields that are asked about, and a memory of their values; for any number of threads.
 
     `groups` has the group of each name's texts in a nested event and in a flat one, and those of
-    any other name at last; `beside` whether a name is asked about in other ways, too; `always`
-    whether of every event more is left to do, be it nested or flat.
+    any other name at last; `least` the bytes of texts that each trial is for, as far as known;
+    `beside` whether a name is asked about in other ways, too; `always` whether of every event more
+    is left to do, be it nested or flat.
     """
 
     def __init__(
         self,
         scanner: Scanner,
+        least: Ints,
         names: Sequence[str],
         groups: Sequence[tuple[int, int]],
         beside: Sequence[bool],
@@ -184,7 +187,7 @@ class Reader:
         kinds += [id(_NAME_OF_LOWER), any(one != other for one, other in groups), *always]
         self._scanner = scanner
         self._known = (
-            scanner.words, *scanner.groups, np.array(kinds), _octets(b"".join(encoded)),
+            scanner.words, *scanner.groups, least, np.array(kinds), _octets(b"".join(encoded)),
             starts_of(list(map(len, encoded))), slots.ravel(),
             np.array(groups, np.int64).T.ravel(), np.array(beside, np.uint8),
             *_paired(pairs, {name: field for field, name in enumerate(names)}),
@@ -555,7 +558,13 @@ def _settled(
     -1 where there is no room for notes. A text that is met again is kept.
     """
     slots, targets = _longs(own, _OWN.slots), _ints(own, _OWN.targets)
-    last = once(targets, first, last)
+    least = _ints(shared, _AT.least)
+    n = first
+    for j in range(first, last):
+        if targets[j] >= 0 or len(data) >= least[~targets[j]]:
+            targets[n] = targets[j]
+            n += 1
+    last = once(targets, first, n)
     sure = first  # what is to be tried comes first, being negative
     while sure < last and targets[sure] < 0:
         sure += 1

@@ -152,32 +152,40 @@ def _automaton_holds(table: Ints, at: int) -> bool:
         if i % n_classes == 0:
             if not -1 <= word < table[AT.n_literals]:
                 return False
-        elif not _is_state(table, word, cells, n_cells, n_rows):
+        elif not _is_state(table, word, cells, n_cells, n_rows, n_classes):
             return False
-    return _cells_hold(table, cells, n_cells, n_rows)  # type: ignore[no-any-return]
+    return _cells_hold(table, cells, n_cells, n_rows, n_classes)  # type: ignore[no-any-return]
 
 
 @kernel
-def _is_state(table: Ints, state: int, cells: int, n_cells: int, n_rows: int) -> bool:
-    """Whether it is a state without a row, or the ~row of one that has it."""
+def _is_row(at: int, n_rows: int, n_classes: int) -> bool:
+    """Whether a row begins there."""
+    return at % n_classes == 0 and at // n_classes < n_rows
+
+
+@kernel
+def _is_state(
+    table: Ints, state: int, cells: int, n_cells: int, n_rows: int, n_classes: int
+) -> bool:
+    """Whether it is a state without a row, or ~where the row of one that has it begins."""
     if state < 0:
-        return ~state < n_rows
+        return _is_row(~state, n_rows, n_classes)  # type: ignore[no-any-return]
     return state < n_cells and table[cells + state * CELL] >= 0
 
 
 @kernel
-def _cells_hold(table: Ints, cells: int, n_cells: int, n_rows: int) -> bool:
+def _cells_hold(table: Ints, cells: int, n_cells: int, n_rows: int, n_classes: int) -> bool:
     for state in range(n_cells):
         at = cells + state * CELL
         first, children, failing, literal = table[at : at + CELL]
         if first < 0:
-            if ~first >= n_rows:
+            if not _is_row(~first, n_rows, n_classes):
                 return False
         elif first + (children & ((1 << LABEL) - 1)) > n_cells:
             return False
         if failing >= state > 0:
             return False
-        if not _is_state(table, failing, cells, n_cells, n_rows):
+        if not _is_state(table, failing, cells, n_cells, n_rows, n_classes):
             return False
         if not -1 <= literal < table[AT.n_literals]:
             return False

@@ -61,7 +61,8 @@ class _Automaton(NamedTuple):
     cells: int  # of each state: children or ~row, how many and its label, on failure, its literal
     rows: int  # each: the literal of its state, and the next for each label
 
-    # "on failure" and "the next" are states without a row, or the ~row of one that has it
+    # a ~row is ~where it begins among the rows; "on failure" and "the next" are states without a
+    # row, or the ~row of one that has it
 
 
 AT = _Header(*range(len(_Header._fields)))
@@ -136,7 +137,8 @@ def table_of(asked: Asked) -> Ints:
         return frozen(table)
     words = _Words(len(AT))
     always = words.put(list(asked.always))
-    orders = [_put_order(words, first, cuts) for first, cuts in asked.orders]
+    shared: dict[int, tuple[int, int]] = {}
+    orders = [_put_order(words, first, cuts, shared) for first, cuts in asked.orders]
     (cased, folded), globs = _arranged(asked.demands)
     records: list[tuple[int, int, int, int]] = []
     actions: list[tuple[int, int]] = []
@@ -164,9 +166,14 @@ def table_of(asked: Asked) -> Ints:
     return frozen(np.concatenate(words.parts))
 
 
-def _put_order(words: _Words, first: int, cuts: Sequence[tuple[str, int]]) -> tuple[int, ...]:
-    texts = words.put_texts([text.encode() for text, _ in cuts])
-    return first, len(cuts), texts, words.put([side for _, side in cuts])
+def _put_order(
+    words: _Words, first: int, cuts: Sequence[tuple[str, int]], shared: dict[int, tuple[int, int]]
+) -> tuple[int, ...]:
+    """Append cuts, unless they are those of a copy: where they lie."""
+    if id(cuts) not in shared:
+        texts = words.put_texts([text.encode() for text, _ in cuts])
+        shared[id(cuts)] = texts, words.put([side for _, side in cuts])
+    return first, len(cuts), *shared[id(cuts)]
 
 
 def _arranged(
@@ -176,7 +183,7 @@ def _arranged(
     both, globs = (_Literals(), _Literals()), list[tuple[list[bytes], int, int]]()
     shared = Counter(piece for demand, _ in demands for piece in set(demand.pieces))
     for demand, target in demands:
-        literals, pieces = both[demand.folded], [piece.encode() for piece in demand.pieces]
+        literals, pieces = both[demand.folded], [_encoded(one) for one in demand.pieces]
         if len(pieces) == 1:
             action = _FROM_START if demand.at_start else _ANYWHERE
             literals.add(pieces[0], demand.at_end, action, target)
@@ -188,6 +195,10 @@ def _arranged(
         literals.add(pieces[rarest], last, IN_ORDER, len(globs))
         globs.append((pieces, _BEGINS * demand.at_start + _ENDS * demand.at_end, target))
     return both, globs
+
+
+def _encoded(piece: str) -> bytes:
+    return piece.encode("utf-8", "surrogateescape")
 
 
 def _put_automaton(
@@ -253,16 +264,17 @@ def _automaton(
 
 @kernel
 def _name_by_rows(cells: Ints, rows: Ints, row_of: Ints) -> None:
-    """Put the ~row of a state in its place, wherever one that has a row is the next."""
+    """Put ~where its row begins in the place of a state that has one, wherever it is the next."""
+    n_classes = rows.shape[1]
     for row in range(len(rows)):
-        for label in range(1, rows.shape[1]):
+        for label in range(1, n_classes):
             if row_of[rows[row, label]] >= 0:
-                rows[row, label] = ~row_of[rows[row, label]]
+                rows[row, label] = ~(row_of[rows[row, label]] * n_classes)
     for state in range(len(cells)):
         if row_of[cells[state, 2]] >= 0:
-            cells[state, 2] = ~row_of[cells[state, 2]]
+            cells[state, 2] = ~(row_of[cells[state, 2]] * n_classes)
         if row_of[state] >= 0:
-            cells[state, 0] = ~row_of[state]
+            cells[state, 0] = ~(row_of[state] * n_classes)
             rows[row_of[state], 0] = cells[state, 3]
 
 
@@ -434,8 +446,11 @@ def scan_one(
         targets[n] = words[j]
         n += 1
     order = base + words[base + AT.orders]
-    for _ in range(words[base + AT.n_orders]):
-        targets[n] = words[order] + _place(words, octets, base, order, data, begin, end)
+    place = 0
+    for j in range(words[base + AT.n_orders]):
+        if j == 0 or not _is_copy(words, order):
+            place = _place(words, octets, base, order, data, begin, end)
+        targets[n] = words[order] + place
         n += 1
         order += ORDER
     if words[base + AT.cased]:
@@ -467,6 +482,15 @@ def _fold(data: Bytes, begin: int, end: int, folded: Bytes) -> int:
         n += 1
         i += 1
     return n
+
+
+@bare
+def _is_copy(words: Ints, order: int) -> bool:
+    """Whether an order has the cuts of the one before it."""
+    for i in range(order + 1, order + ORDER):  # noqa: SIM110 - a kernel
+        if words[i] != words[i - ORDER]:
+            return False
+    return True
 
 
 @bare
@@ -516,7 +540,6 @@ def _walk(
     it does are then done, too, so a text that is full of them costs no more than they are.
     """
     classes = U(base + words[automaton + PART.classes])
-    n_classes = U(words[automaton + PART.n_classes])
     cells, rows = (
         U(base + words[automaton + PART.cells]),
         U(base + words[automaton + PART.rows]),
@@ -542,8 +565,8 @@ def _walk(
             first = np.int64(words[child])
             state = first if first < 0 else np.int64((child - cells) // U(CELL))
         else:
-            state = np.int64(words[rows + U(~state) * n_classes + U(label)])
-        literal = _literal_at(words, state, cells, rows, n_classes)
+            state = np.int64(words[rows + U(~state) + U(label)])
+        literal = _literal_at(words, state, cells, rows)
         while literal >= 0 and stamps[literal] != now:
             stamps[literal] = now
             record = literals + literal * LITERAL
@@ -552,7 +575,7 @@ def _walk(
                 i + 1 - begin == words[record + 3], text, begin, end, targets, n,
             )  # fmt: skip
             literal = words[record]
-    literal = _literal_at(words, state, cells, rows, n_classes)
+    literal = _literal_at(words, state, cells, rows)
     while literal >= 0:
         record = literals + literal * LITERAL
         n = _act(
@@ -564,12 +587,10 @@ def _walk(
 
 
 @bare
-def _literal_at(
-    words: Ints, state: np.int64, cells: np.uint64, rows: np.uint64, n_classes: np.uint64
-) -> np.int32:
+def _literal_at(words: Ints, state: np.int64, cells: np.uint64, rows: np.uint64) -> np.int32:
     """The longest literal that ends in a state, or -1."""
     if state < 0:
-        return words[rows + U(~state) * n_classes]  # type: ignore[no-any-return]
+        return words[rows + U(~state)]  # type: ignore[no-any-return]
     return words[cells + U(state) * U(CELL) + U(3)]  # type: ignore[no-any-return]
 
 

@@ -15,15 +15,15 @@ from remuda.encoding.scan_checks import tables_hold
 from remuda.encoding.scanning import Asked, Bytes, Scanner, table_of
 from remuda.encoding.spaces import OTHER, LackSpaces, ValueSpaces
 from remuda.model.conditions import Contains, Like, Regex, Suffix
-from remuda.model.demands import Demand, shortest
+from remuda.model.demands import LONG, Demand, demands_of, shortest
 from remuda.model.patterns import found_among, regex
 from remuda.model.values import Kind
 
 Array: TypeAlias = Any  # pyarrow has no types of its own
 MakeTexts: TypeAlias = "Callable[[Sequence[TermTexts], Sequence[Sequence[int]], int], Texts]"
 TextCondition = Regex | Like | Suffix | Contains
-_LONG = 3  # characters of a text that is seldom met by chance
 _SMALL = 64  # instructions of a pattern that is tried together with others
+_MANY = 1 << 16  # demands of a term, beyond which classes of patterns are not taken apart
 _TOGETHER = 512  # of a set: RE2 may have to go through all of them for every byte
 
 
@@ -89,6 +89,8 @@ class Texts:
         self.stored = self._made(terms) if stored is None else self._taken(terms, stored, n_spaces)
         low = [term.lowers for term in terms]
         bases, words, _ = self.stored
+        # bytes of a text that is worth to be tried, of each trial, as far as that is known
+        self.least = np.zeros(len(self.tried), np.int32)
         self.scanner = Scanner(bases, words, [[(i, low[i]) for i in group] for group in groups])
 
     def _made(self, terms: Sequence[TermTexts]) -> StoredTexts:
@@ -129,6 +131,8 @@ class Texts:
                 asked.always[start + OTHER] = None
         for condition, space in term.conditions:
             demands = condition.demands
+            if len(demands) > 1 and len(asked.demands) > _MANY and isinstance(condition, Regex):
+                demands = demands_of(condition.pattern, find=condition.find, classes=False)
             number = len(self.tried)
             trial = -1
             if isinstance(condition, Regex | Like) and not all(one.exact for one in demands):
@@ -145,6 +149,13 @@ class Texts:
             trials.append(trial)
             asked.add(demands, space, number)
         return table_of(asked)
+
+    def held(self, number: int, text: str) -> list[int]:
+        """The spaces of those patterns of a trial that a text matches."""
+        trial = self.tried[number]
+        found = trial.held(text.lower() if trial.lowers else text)
+        self.least[number] = trial.shortest or 0
+        return found
 
     def spaces(self, jobs: Sequence[tuple[int, str]]) -> list[list[int]]:
         """The spaces of each text on the term of that number, ascending."""
@@ -209,7 +220,7 @@ class Texts:
 
 def _is_common(demands: Sequence[Demand]) -> bool:
     """Whether many texts meet one of them: none has a text of some length."""
-    return any(max(map(len, one.pieces), default=0) < _LONG for one in demands if not one.exact)
+    return any(max(map(len, one.pieces), default=0) < LONG for one in demands if not one.exact)
 
 
 def _size(condition: Regex | Like) -> int:

@@ -51,7 +51,7 @@ from remuda.model.hierarchies import Hierarchies
 _PATIENCE = 30.0  # seconds that a writer waits for another one
 _NAMED = re.compile(rb"(v\d{6,})\n")  # of CURRENT; all of it, before it had a checksum
 # a change of what their numbers mean is another number
-_LAYOUTS = {"plan": 2, "roster": 2, "words": 3, "texts": 1}
+_LAYOUTS = {"plan": 2, "roster": 2, "words": 3, "texts": 2}
 _ANY, _NEVER = And(), Or()
 _QUICK = "scan"  # it has nothing to build
 _log = logging.getLogger("remuda.index")

@@ -10,16 +10,19 @@ version of Unicode to the next, so they are gaps there.
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
-from itertools import product
+from itertools import chain, product
 from typing import NamedTuple
 
 _DEEPEST = 20  # groups within groups that are looked into
 _FEW = 64  # demands of one pattern that has texts outside of its alternatives, too
 _MOST = 4096  # demands of one pattern
+_WRITTEN_OUT = 256  # demands of one pattern whose classes are taken apart
+LONG = 3  # characters of a text that is seldom met by chance
 _FOLDED = str.maketrans(
     {**{ord(one): one.lower() for one in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}, 0x17F: "s", 0x212A: "k"}
 )
@@ -49,10 +52,19 @@ _REACHES_BACK = re.compile(r"(?:\(\?[imsU-]*\)|\\Q\\E)[*+?{]")  # repeats what s
 _COUNTED = re.compile(r"\{(\d+)(?:,\d*)?\}\??")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_ASCII = frozenset(map(chr, range(128)))
+# the first bytes of all other characters, as `surrogateescape` has them
+_BEYOND_ASCII = "".join(chr(0xDC00 + byte) for byte in range(0xC2, 0xF5))
+_CLASSES = {r"\d": "0123456789", r"\s": "\t\n\f\r "}
+_ONE = r"\\[^\w]|\\[afnrtv]|[^\\\[\]-]"
+_MEMBER = re.compile(rf"(?P<low>{_ONE})(?:-(?P<high>{_ONE}))?|(?P<known>\\[ds])|-", re.DOTALL)
+_MEMBERS = re.compile(rf"\[\^?-?(?:(?:{_ONE})(?:-(?:{_ONE}))?|\\[ds])*-?\]", re.DOTALL)
 
 
 class Demand(NamedTuple):
     """Texts that follow one another in what matches, with anything in between.
+
+    One may end with the first byte of a character, as `surrogateescape` has it.
 
     Where it is `folded`, they are, and the text must be. Without pieces nothing is demanded.
     """
@@ -68,6 +80,7 @@ class _Kind(Enum):
     TEXT = auto()
     ANY = auto()  # any text at all
     GAP = auto()  # something that is not understood
+    CLASS = auto()  # one of the characters of its text, which may be first bytes
     EDGE = auto()  # a condition that takes no room
     START = auto()
     END = auto()
@@ -90,6 +103,12 @@ class _Part:
         if self.kind is _Kind.GROUP:
             return _shortest(self.branches)
         return len(self.text) if self.kind is _Kind.TEXT else self.least
+
+    @property
+    def written_out(self) -> list[tuple[_Part, ...]]:
+        """A text for each character of a class."""
+        texts = [_Part(_Kind.TEXT, one, self.folds) for one in self.text]
+        return [(one,) if one.text.isascii() else (one, _Part(_Kind.GAP)) for one in texts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,18 +140,27 @@ class _Level:
     branches: list[list[_Part]] = field(default_factory=lambda: [[]])
 
 
+_TELLING = (_Kind.TEXT, _Kind.CLASS)
+
+
 def folded(text: str) -> str:
     """The text with one form for all cases that RE2 gives a letter of ASCII."""
     return text.translate(_FOLDED)
 
 
-def demands_of(pattern: str, *, find: bool = False) -> list[Demand]:
-    """What a text must have for the valid pattern to match it, or some of it: one of these."""
+def demands_of(pattern: str, *, find: bool = False, classes: bool = True) -> list[Demand]:
+    """What a text must have for the valid pattern to match it, or some of it: one of these.
+
+    Where many texts would meet them, classes of few characters are taken apart, if they may be.
+    """
     branches = _read(pattern)
     if branches is None:
         return [Demand(())]
-    found = [demand for branch in branches for demand in _of_sequence(branch, find)]
-    return found if len(found) <= _MOST else [Demand(())]
+    ways = [way for branch in branches for way in _ways(branch)]
+    if len(ways) > _MOST:
+        return [Demand(())]
+    room = _WRITTEN_OUT // len(ways) if classes else 0
+    return _needed([demand for way in ways for demand in _of_way(way, room, find)])
 
 
 def shortest(pattern: str) -> int:
@@ -184,9 +212,16 @@ def _read(pattern: str) -> list[list[_Part]] | None:
 def _parts(kind: str | None, token: str, repeat: str, flags: _Flags) -> Iterable[_Part]:
     if kind == "dot" and flags.s and repeat in ("*", "*?"):
         return [_Part(_Kind.ANY)]
+    members = _members(token, flags.i) if kind == "opaque" else ""
+    if members and not repeat:
+        return [_Part(_Kind.CLASS, members, flags.i, least=1)]
     if repeat or kind in ("dot", "opaque"):
         takes = kind in ("dot", "opaque", "character") and token[:2] not in (r"\Q", r"\C")
-        return [_Part(_Kind.GAP, least=_times(repeat) if takes else 0)]
+        least = _times(repeat) if takes else 0
+        if members and least:
+            first = _Part(_Kind.CLASS, members, flags.i, least=1)
+            return [first, _Part(_Kind.GAP, least=least - 1)]
+        return [_Part(_Kind.GAP, least=least)]
     match kind:
         case "start":
             return [_Part(_Kind.EDGE if flags.m and token == "^" else _Kind.START)]
@@ -198,6 +233,31 @@ def _parts(kind: str | None, token: str, repeat: str, flags: _Flags) -> Iterable
             return _texts(token, flags.i)
 
 
+def _members(token: str, folds: bool) -> str:
+    """The characters of a class, ascending; none where it is not understood.
+
+    Of those that are not in ASCII the first bytes.
+    """
+    if token in _CLASSES:
+        return _CLASSES[token]
+    if not token.isascii() or not _MEMBERS.fullmatch(token):
+        return ""
+    found: set[str] = set()
+    for member in _MEMBER.finditer(token, 2 if token[1] == "^" else 1, len(token) - 1):
+        low, high = (_unescaped(member[one] or "") for one in ("low", "high"))
+        if low:
+            found.update(map(chr, range(ord(low), ord(high or low) + 1)))
+        else:
+            found.update(_CLASSES.get(member[0], member[0]))
+    if token[1] == "^":
+        return "" if folds else "".join(sorted(_ASCII - found)) + _BEYOND_ASCII
+    return "".join(sorted(set(map(folded, found)) if folds else found))
+
+
+def _unescaped(token: str) -> str:
+    return _ESCAPE.sub(lambda found: _ESCAPED.get(found[1], found[1]), token)
+
+
 def _times(repeat: str) -> int:
     """How often something is there at least that is repeated so; not always the most."""
     if repeat in ("", "+", "+?"):
@@ -207,7 +267,7 @@ def _times(repeat: str) -> int:
 
 
 def _texts(token: str, folds: bool) -> list[_Part]:
-    text = _ESCAPE.sub(lambda found: _ESCAPED.get(found[1], found[1]), token)
+    text = _unescaped(token)
     if not folds or text.isascii():
         return [_Part(_Kind.TEXT, text, folds)]
     pieces = re.split(r"[^\x00-\x7f]+", text)
@@ -216,20 +276,64 @@ def _texts(token: str, folds: bool) -> list[_Part]:
     return [part for part in parts if part.kind is _Kind.GAP or part.text]
 
 
-def _of_sequence(sequence: Sequence[_Part], find: bool) -> list[Demand]:
-    """The demands of a sequence, with alternatives inside of it taken apart where that helps."""
+def _ways(sequence: Sequence[_Part]) -> list[list[_Part]]:
+    """A sequence, with alternatives inside of it taken apart where that helps; no groups."""
     flat = list(_flat(sequence))
-    choices = [part.branches if _has_texts(part) else None for part in flat]
-    n_ways = 1
-    for branches in choices:
-        n_ways *= 1 if branches is None else len(branches)
-    plain = any(part.kind is _Kind.TEXT for part in flat)
-    if n_ways == 1 or n_ways > (_FEW if plain else _MOST):
-        gaps = [_Part(_Kind.GAP) if part.kind is _Kind.GROUP else part for part in flat]
-        return [_demand(gaps, find)]
-    ways = product(*(branches or ((part,),) for part, branches in zip(flat, choices, strict=True)))
-    several = [_of_sequence([part for piece in way for part in piece], find) for way in ways]
-    return [demand for one in several for demand in one]
+    groups = [part for part in flat if _has_texts(part)]
+    n_ways = math.prod(len(part.branches) for part in groups)
+    most = _FEW if any(part.kind is _Kind.TEXT for part in flat) else _MOST
+    if n_ways > most:
+        groups, n_ways = [], 1
+    for part in flat:  # those that classes tell take no room from others
+        if (
+            part not in groups
+            and _has_texts(part, _TELLING)
+            and n_ways * len(part.branches) <= most
+        ):
+            groups.append(part)
+            n_ways *= len(part.branches)
+    if not groups:
+        return [[_Part(_Kind.GAP) if part.kind is _Kind.GROUP else part for part in flat]]
+    ways = product(*(part.branches if part in groups else ((part,),) for part in flat))
+    return [one for way in ways for one in _ways([part for piece in way for part in piece])]
+
+
+def _of_way(way: Sequence[_Part], room: int, find: bool) -> list[Demand]:
+    """What a sequence demands; its classes are taken apart, the smallest first, if it is common."""
+    plain = _demand(way, find)
+    if max(map(len, plain.pieces), default=0) >= LONG:
+        return [plain]
+    choices: list[list[tuple[_Part, ...]]] = [[(part,)] for part in way]
+    for i in sorted(range(len(way)), key=lambda i: len(way[i].text)):
+        part = way[i]
+        # where case counts for nothing, U+017F and U+212A do not have their first bytes
+        told = part.kind is _Kind.CLASS and (part.text.isascii() or not plain.folded)
+        if told and len(part.text) <= room:
+            room //= len(part.text)
+            choices[i] = part.written_out
+    return [_demand(chain.from_iterable(one), find) for one in product(*choices)]
+
+
+def _needed(demands: list[Demand]) -> list[Demand]:
+    """Without those that are met only where a text is that says all by itself."""
+    found = {
+        (one.pieces[0], one.folded)
+        for one in demands
+        if one.exact and len(one.pieces) == 1 and not one.at_start and not one.at_end
+    }
+    sizes = {len(text) for text, _ in found if len(text) < LONG}
+    return list(dict.fromkeys(one for one in demands if not _has_one(one, found, sizes)))
+
+
+def _has_one(demand: Demand, found: set[tuple[str, bool]], sizes: set[int]) -> bool:
+    """Whether one of its pieces has a text of these sizes in it that is not all of the demand."""
+    return any(
+        (piece[at : at + size], demand.folded) in found
+        for piece in demand.pieces
+        for size in sizes
+        if size < len(piece) or not demand.exact
+        for at in range(len(piece) - size + 1)
+    )
 
 
 def _flat(sequence: Iterable[_Part]) -> Iterable[_Part]:
@@ -241,10 +345,11 @@ def _flat(sequence: Iterable[_Part]) -> Iterable[_Part]:
             yield part
 
 
-def _has_texts(part: _Part) -> bool:
-    """Whether each of its alternatives has a text that any match has."""
+def _has_texts(part: _Part, telling: Container[_Kind] = (_Kind.TEXT,)) -> bool:
+    """Whether each of its alternatives has a text that any match has, or another telling part."""
     return part.kind is _Kind.GROUP and all(
-        any(one.kind is _Kind.TEXT or _has_texts(one) for one in branch) for branch in part.branches
+        any(one.kind in telling or _has_texts(one, telling) for one in branch)
+        for branch in part.branches
     )
 
 
@@ -266,7 +371,7 @@ def _demand(sequence: Iterable[_Part], find: bool) -> Demand:
                     pieces.append(part.text)
                 joins = True
                 folds, cased = folds or part.folds, cased or not part.folds
-            case _Kind.ANY | _Kind.GAP:
+            case _Kind.ANY | _Kind.GAP | _Kind.CLASS:
                 exact &= part.kind is _Kind.ANY
                 joins, bounded = False, True
             case _Kind.START:
