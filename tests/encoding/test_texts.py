@@ -124,6 +124,27 @@ def test_what_a_pattern_demands(condition: Regex | Like, expected: list[Demand])
     assert condition.demands == expected
 
 
+def _nested(depth: int) -> str:
+    return f"(x{_nested(depth - 1)}|e)" if depth else "(a|b)"
+
+
+MANY_WAYS = {
+    "one behind the other": "-" + 20 * "(a|b)",
+    "one in the other": 6 * _nested(12),
+    "classes": 30 * "(a|[bc])",
+    "in many alternatives": "|".join(300 * ["(a|b)(c|d)(e|f)(g|h)"]),
+    "alternatives": "|".join(f"a{i}" for i in range(5000)),
+}
+
+
+@pytest.mark.parametrize("pattern", MANY_WAYS.values(), ids=MANY_WAYS)
+def test_alternatives_of_alternatives_are_bounded(pattern: str) -> None:
+    condition = finds(pattern)
+    assert len(condition.demands) <= 4096
+    text = "-" + "x" * 12 + "ab" * 40 + "cdefgh" * 3
+    assert found(together([condition]), text) == alone([condition], text)
+
+
 CLASSES = [
     r"\d", r"\s", "[abc]", "[a-c]", "[+-.]", r"[\t\n\-\]]", "[-a]", "[a-]", "[ -~]", r"[\s\d]",
     "[a-zA-Z]", "[^a]", r"[^\s]", "[^-a-z]", "[^a-]", "[.]", r"[\\]", "[$^]", "[K-S]", "[^K]",

@@ -10,7 +10,6 @@ version of Unicode to the next, so they are gaps there.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -140,7 +139,7 @@ class _Level:
     branches: list[list[_Part]] = field(default_factory=lambda: [[]])
 
 
-_TELLING = (_Kind.TEXT, _Kind.CLASS)
+_TEXTS, _TELLING = (_Kind.TEXT,), (_Kind.TEXT, _Kind.CLASS)
 
 
 def folded(text: str) -> str:
@@ -156,9 +155,9 @@ def demands_of(pattern: str, *, find: bool = False, classes: bool = True) -> lis
     branches = _read(pattern)
     if branches is None:
         return [Demand(())]
-    ways = [way for branch in branches for way in _ways(branch)]
-    if len(ways) > _MOST:
+    if len(branches) > _MOST:
         return [Demand(())]
+    ways = [way for branch in branches for way in _ways(branch, _MOST // len(branches))]
     room = _WRITTEN_OUT // len(ways) if classes else 0
     return _needed([demand for way in ways for demand in _of_way(way, room, find)])
 
@@ -276,26 +275,24 @@ def _texts(token: str, folds: bool) -> list[_Part]:
     return [part for part in parts if part.kind is _Kind.GAP or part.text]
 
 
-def _ways(sequence: Sequence[_Part]) -> list[list[_Part]]:
-    """A sequence, with alternatives inside of it taken apart where that helps; no groups."""
+def _ways(sequence: Sequence[_Part], room: int) -> list[list[_Part]]:
+    """A sequence, with alternatives inside of it taken apart while there is room; no groups."""
     flat = list(_flat(sequence))
-    groups = [part for part in flat if _has_texts(part)]
-    n_ways = math.prod(len(part.branches) for part in groups)
-    most = _FEW if any(part.kind is _Kind.TEXT for part in flat) else _MOST
-    if n_ways > most:
-        groups, n_ways = [], 1
-    for part in flat:  # those that classes tell take no room from others
-        if (
-            part not in groups
-            and _has_texts(part, _TELLING)
-            and n_ways * len(part.branches) <= most
-        ):
-            groups.append(part)
-            n_ways *= len(part.branches)
-    if not groups:
-        return [[_Part(_Kind.GAP) if part.kind is _Kind.GROUP else part for part in flat]]
-    ways = product(*(part.branches if part in groups else ((part,),) for part in flat))
-    return [one for way in ways for one in _ways([part for piece in way for part in piece])]
+    most = min(room, _FEW if any(part.kind is _Kind.TEXT for part in flat) else _MOST)
+    gap = _Part(_Kind.GAP)
+    choices: list[tuple[tuple[_Part, ...], ...]] = [
+        ((gap if part.kind is _Kind.GROUP else part,),) for part in flat
+    ]
+    n_ways = 1
+    for telling in (_TEXTS, _TELLING):  # those that only classes tell take no room from others
+        for i, part in enumerate(flat):
+            n_more = n_ways * len(part.branches)
+            if choices[i] == ((gap,),) and _has_texts(part, telling) and n_more <= most:
+                choices[i], n_ways = part.branches, n_more
+    ways = [[part for piece in way for part in piece] for way in product(*choices)]
+    if not any(part.kind is _Kind.GROUP for way in ways for part in way):
+        return ways
+    return [one for way in ways for one in _ways(way, room // n_ways)]
 
 
 def _of_way(way: Sequence[_Part], room: int, find: bool) -> list[Demand]:
@@ -345,7 +342,7 @@ def _flat(sequence: Iterable[_Part]) -> Iterable[_Part]:
             yield part
 
 
-def _has_texts(part: _Part, telling: Container[_Kind] = (_Kind.TEXT,)) -> bool:
+def _has_texts(part: _Part, telling: Container[_Kind]) -> bool:
     """Whether each of its alternatives has a text that any match has, or another telling part."""
     return part.kind is _Kind.GROUP and all(
         any(one.kind in telling or _has_texts(one, telling) for one in branch)
