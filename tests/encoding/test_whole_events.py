@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import remuda as rm
 from remuda.encoding import encoder as encoding
-from remuda.encoding import reading
+from remuda.encoding import value_memory
 from remuda.index.index import Index
 from remuda.language.python import attr, fn
 from remuda.language.text import parse
@@ -185,7 +185,7 @@ def test_drawn_events_are_told_as_by_python(index: Index, events: list[dict[str,
 
 
 def test_the_memory_grows_and_starts_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "_MOST", 16)
+    monkeypatch.setattr(value_memory, "_MOST", 16)
     index = Index.build(CRITERIA)
     for _ in range(2):
         for i in range(6_000):

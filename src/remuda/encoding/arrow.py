@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from remuda.arrays import Ints, Longs, Ragged, ragged, starts_of, take_rows
+from remuda.arrays import Ints, Longs, Ragged, frozen, ragged, starts_of, take_rows
 from remuda.encoding import addresses
 from remuda.encoding.columns import Codes, Columns, Cut, Numbers
 from remuda.encoding.device_columns import Bits, DeviceColumn, DeviceRows
@@ -21,7 +21,8 @@ from remuda.encoding.number_columns import cut_numbers
 from remuda.encoding.spaces import NETWORKS, OTHER, OrderSpaces, ValueSpaces
 from remuda.encoding.table import EventBatch
 from remuda.encoding.term_columns import DAY, FIRST_DAY, LAST_DAY, Column, evaluated
-from remuda.encoding.texts import by_row
+from remuda.encoding.texts import buffers_of, by_row
+from remuda.encoding.value_memory import keep_texts, recalled
 from remuda.jit import kernel
 from remuda.model.attributes import Attribute, Digits, Element, Every, Lack, Step
 from remuda.model.terms import Call, Joint
@@ -633,17 +634,42 @@ def _of_texts(encoder: OriginEncoder, texts: Array, now: int, alone: bool) -> Ra
     terms = [term for term in encoder.timeless if term.of_texts]
     if not terms or not len(texts):
         return _each(encoder, _raws(texts, alone), now)
-    lowered = _lowered(texts) if any(term.lowers for term in terms) else texts
-    scan = terms[0].scan
-    assert scan is not None
-    found = scan.of_arrays([(term.number, lowered if term.lowers else texts) for term in terms])
     others = encoder.others
     if not others.timeless and not others.clocked:
-        return found
+        return _recalled(encoder, terms, texts)
+    found = _scanned(terms, texts)
     more = _each(others, _raws(texts, alone), now)
     owners = [np.repeat(np.arange(len(texts)), np.diff(one.starts)) for one in (found, more)]
     both = np.concatenate([found.items, more.items])
     return by_row(np.concatenate(owners), both, len(texts))
+
+
+def _scanned(terms: Sequence[TermEncoder], texts: Array) -> Ragged:
+    """The spaces of texts, by the scan."""
+    lowered = _lowered(texts) if any(term.lowers for term in terms) else texts
+    scan = terms[0].scan
+    assert scan is not None
+    return scan.of_arrays([(term.number, lowered if term.lowers else texts) for term in terms])
+
+
+def _recalled(encoder: OriginEncoder, terms: Sequence[TermEncoder], texts: Array) -> Ragged:
+    """The same; of those that were met before, by the memory."""
+    data, edges = buffers_of(texts)
+    since, memory = encoder.memory.texts.lend()
+    known = recalled(memory, encoder.number, frozen(data), edges)
+    rows, unknown = known.rows, known.unknown
+    if len(unknown) == len(texts):
+        rows = _scanned(terms, texts)
+        keep_texts(memory, encoder.number, frozen(data), edges, known, rows)
+    elif len(unknown):
+        more = _scanned(terms, texts.take(pa.array(unknown)))
+        keep_texts(memory, encoder.number, frozen(data), edges, known, more)
+        places = np.arange(len(texts))
+        places[unknown] = len(texts) + np.arange(len(unknown))
+        both = np.concatenate([rows.starts[:-1], rows.starts[-1] + more.starts])
+        rows = take_rows(Ragged(both, np.concatenate([rows.items, more.items])), places)
+    encoder.memory.texts.give_back(since, memory)
+    return rows
 
 
 def _raws(texts: Array, alone: bool) -> list[Any]:

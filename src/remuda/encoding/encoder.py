@@ -37,6 +37,7 @@ from remuda.encoding.splitting import SplitValues
 from remuda.encoding.table import EventBatch
 from remuda.encoding.term_columns import is_columnar
 from remuda.encoding.texts import MakeTexts, TermTexts, TextCondition, Texts
+from remuda.encoding.value_memory import TextMemory
 from remuda.encoding.vocabulary import YES, Cells, Dimension, Spaces, View, Vocabulary
 from remuda.model.attributes import Attribute, Lack
 from remuda.model.conditions import AnyElement, EveryElement, Related, Version
@@ -300,6 +301,7 @@ class Memory:
 
     taken: int = 0
     seen: list[dict[Any, list[int]]] = field(default_factory=list)
+    texts: TextMemory = field(default_factory=TextMemory)  # those of columns
     n_failures: int = 0  # after each, an origin is no longer scanned with all others
 
     def keep(self, seen: dict[Any, list[int]], key: Any, raw: Any, spaces: list[int]) -> None:
@@ -321,6 +323,7 @@ class Memory:
         for one in self.seen:
             one.clear()
         self.taken = 0
+        self.texts.forget()
 
 
 @dataclass(slots=True)
@@ -335,12 +338,14 @@ class OriginEncoder:
     lacks: list[tuple[int, LackSpaces]] = field(default_factory=list)  # with their first spaces
     seen: dict[Any, list[int]] = field(default_factory=dict)
     group: int = -1  # of its terms in the scan, where that says all of a text; else -1
+    number: int = field(init=False)  # by which the memory knows it
     is_field: bool = field(init=False)  # whether a value of an event is the raw value
     is_everything: bool = field(init=False)
     compares: bool = False  # whether it is no more than a comparison
     _others: OriginEncoder | None = None
 
     def __post_init__(self) -> None:
+        self.number = len(self.memory.seen)
         self.memory.seen.append(self.seen)
         self.is_field = isinstance(self.origin, Attribute) and self.origin.is_field
         self.is_everything = str(self.origin) == EVERYTHING
@@ -468,6 +473,7 @@ class OriginEncoder:
         self._others, self.group, self.compares = None, -1, False
         self.timeless, self.clocked = made
         self.memory.n_failures += 1
+        self.memory.texts.forget()
         return sorted(found)
 
 

@@ -16,6 +16,23 @@ from numba import carray  # type: ignore[attr-defined]
 
 from remuda.arrays import Ints, Longs, starts_of
 from remuda.encoding.scanning import LAST_CLOCK, Bytes, Scanner, once, scan_one
+from remuda.encoding.value_memory import (
+    ENTRIES,
+    FULL,
+    LONGEST_KEPT,
+    MIX,
+    Kept,
+    copy_kept,
+    entry_of,
+    forget,
+    grown,
+    kept,
+    mixed_with,
+    n_kept,
+    remember,
+    same,
+    was_met,
+)
 from remuda.jit import bare, holding, inlined, kernel
 from remuda.model.jsonpaths import MAX_VISITS
 from remuda.pointers import addresses, as_frozen, pointer
@@ -39,14 +56,8 @@ MOST_FIELDS = MAX_VISITS // 3  # of an event that is known to be looked at as a 
 NOTHING, ALONE = -2, -1  # instead of a group: nothing is asked, or more than the scan can say
 _LONGEST = 1 << 16  # bytes of a text
 _MOST_ELEMENTS = 1 << 10
-_LONGEST_KEPT = 1 << 12  # bytes of a text
-_LEAST, _MOST = 14, 23  # bits of the words of a memory
-_SLOT = 3  # bits less of its table: an entry takes so much at least, and half of it stays free
-_ENTRY = 4  # words of an entry, before its spaces and its bytes
 _NOTES = 1 << 12
-_MARKS = 16  # bits of the place at which a value is marked as met
 _NAME_OF_LOWER = "lower"
-_MIX = U(0x9E3779B97F4A7C15)
 _TEXT, _INT, _FLOAT, _BOOL, _NONE, _LIST, _STRANGE = range(7)  # kinds of values
 _LOWER = _STRANGE + 1
 _SIDES = _LOWER + 1  # whether flat events differ from others; of both, if more is always left
@@ -90,10 +101,10 @@ class _Shared(NamedTuple):
     pair_starts: Any  # of each field, its pairs
     pairs: Any  # each: both fields, where the spaces of its results begin and end, who is lowered
     pair_spaces: Any
-    table: Any  # where entries of the memory begin, plus one
+    table: Any  # of the memory, as `Kept` has it
     memory: Any
     marks: Any
-    state: Any  # words taken of the memory, entries, and whether one found no room
+    state: Any
 
 
 class _Own(NamedTuple):
@@ -114,7 +125,6 @@ _AT = _Shared(*range(0, 2 * len(_Shared._fields), 2))
 _OWN = _Own(*range(0, 2 * len(_Own._fields), 2))
 _NEXT, _KEY, _VALUE, _SIZE, _OVERFLOW, _NUMBER, _CLOCK, _SERIAL = range(8)  # slots of a call
 _N_NOTES, _FLAT, _SORTED, _CROWDED = range(8, 12)
-_TAKEN, _ENTRIES, _FULL = range(3)
 
 
 class Room:
@@ -193,22 +203,18 @@ class Reader:
             *_paired(pairs, {name: field for field, name in enumerate(names)}),
         )  # fmt: skip
         self._n_fields, self._n_pairs = len(groups), len(pairs)
-        self._bits = _LEAST
         self._rooms: deque[Room] = deque()
-        self._memories: list[Any] = []  # another thread may be about to read the one before
-        self._make_memory()
+        self._memories: list[Kept] = []  # another thread may be about to read the one before
+        self._remember_in(kept())
 
-    def _make_memory(self) -> None:
-        table = np.zeros(1 << (self._bits - _SLOT), np.int32)
-        memory, marks = np.empty(1 << self._bits, np.int32), np.zeros(1 << _MARKS, np.uint8)
-        made = table, memory, marks, np.zeros(3, np.int64)
-        self._memories.append(made)
-        self._shared = addresses(*self._known, *made)
+    def _remember_in(self, memory: Kept) -> None:
+        self._memories.append(memory)
+        self._shared = addresses(*self._known, *memory)
 
     @property
     def n_kept(self) -> int:
         """How many values are remembered."""
-        return int(self._memories[-1][3][_ENTRIES])
+        return int(self._memories[-1].state[ENTRIES])
 
     def lend(self) -> Room:
         """Room for one call at a time, to be given back."""
@@ -231,11 +237,10 @@ class Reader:
 
     def make_room(self) -> None:
         """Make room in the memory, which is full: it starts anew, and larger if it may."""
-        if self._bits < _MOST:
-            self._bits += 2
-            self._make_memory()
-        else:
-            self.forget()
+        memory = self._memories[-1]
+        larger = grown(memory)
+        if larger is not memory:
+            self._remember_in(larger)
 
     def keep(self, value: Any, tag: int, spaces: Sequence[int], room: Room) -> None:
         """Remember the spaces of a plain value."""
@@ -243,7 +248,7 @@ class Reader:
 
     def forget(self) -> None:
         """Look anew at all values."""
-        _forget(self._shared)
+        forget(self._memories[-1])
 
 
 def field_of(tag: int) -> int:
@@ -298,6 +303,16 @@ def _bytes(where: Longs, at: int) -> Bytes:
 
 
 @inlined
+def _memory(shared: Longs) -> Kept:
+    return Kept(
+        _ints(shared, _AT.table),
+        _ints(shared, _AT.memory),
+        _bytes(shared, _AT.marks),
+        _longs(shared, _AT.state),
+    )
+
+
+@inlined
 def _kind(value: int, kinds: Longs) -> int:
     """The kind of a value, by its type and no other that is derived from it."""
     type_of = carray(pointer(value + TYPE_AT), (1,), np.int64)[0]
@@ -338,18 +353,10 @@ def _field(name: int, shared: Longs, slots: Longs, at: int) -> int:
             field = known[2 * i + 1]
             begin, size = starts[field], starts[field + 1] - starts[field]
             data = carray(pointer(text), (slots[_SIZE],), np.uint8)
-            if size == slots[_SIZE] and _same(data, names, begin, size):
+            if size == slots[_SIZE] and same(data, 0, names, begin, size):
                 return field  # type: ignore[no-any-return]
         i = (i + 1) & mask
     return len(starts) - 1
-
-
-@bare
-def _same(data: Bytes, octets: Bytes, begin: int, size: int) -> bool:
-    for i in range(size):  # noqa: SIM110 - a kernel
-        if data[U(i)] != octets[U(begin + i)]:
-            return False
-    return True
 
 
 @inlined
@@ -378,53 +385,7 @@ def _written(value: int, kind: int, kinds: Longs, slots: Longs, at: int) -> int:
 @bare
 def _mixed(value: int, kind: int, tag: int, slots: Longs) -> np.uint64:
     """What a plain value is sought by."""
-    mixed = U(hash_of(value)) if kind == _TEXT else U(slots[_NUMBER]) * _MIX
-    mixed = (mixed ^ U(tag)) * _MIX
-    return mixed ^ mixed >> U(32)
-
-
-@bare
-def _entry(table: Ints, memory: Ints, mixed: np.uint64, tag: int, data: Bytes) -> int:
-    """Where the memory has a value, or -1."""
-    octets = memory.view(np.uint8)
-    mask = U(len(table) - 1)
-    i = mixed & mask
-    while table[i] != 0:
-        entry = np.int64(table[i]) - 1
-        if memory[entry] == np.int32(mixed >> U(32)) and memory[entry + 1] == tag:
-            begin = (entry + _ENTRY + memory[entry + 3]) * 4
-            if memory[entry + 2] == len(data) and _same(data, octets, begin, len(data)):
-                return entry  # type: ignore[return-value]
-        i = (i + U(1)) & mask
-    return -1
-
-
-@inlined
-def _remember(
-    shared: Longs, mixed: np.uint64, tag: int, data: Bytes, spaces: Ints, first: int, last: int
-) -> None:
-    """Write a value and its spaces into the memory, or note that it is full."""
-    table, memory = _ints(shared, _AT.table), _ints(shared, _AT.memory)
-    state = _longs(shared, _AT.state)
-    n, entry = last - first, state[_TAKEN]
-    size = _ENTRY + n + (len(data) + 3) // 4
-    if entry + size > len(memory) or 2 * state[_ENTRIES] >= len(table):
-        state[_FULL] = 1
-        return
-    memory[entry], memory[entry + 1] = np.int32(mixed >> U(32)), tag
-    memory[entry + 2], memory[entry + 3] = len(data), n
-    for i in range(n):
-        memory[entry + _ENTRY + i] = spaces[first + i]
-    octets, begin = memory.view(np.uint8), (entry + _ENTRY + n) * 4
-    for i in range(len(data)):
-        octets[begin + i] = data[i]
-    mask = U(len(table) - 1)
-    place = mixed & mask
-    while table[place] != 0:
-        place = (place + U(1)) & mask
-    table[place] = entry + 1
-    state[_TAKEN] = entry + size
-    state[_ENTRIES] += 1
+    return mixed_with(U(hash_of(value)) if kind == _TEXT else U(slots[_NUMBER]) * MIX, tag)  # type: ignore[no-any-return]
 
 
 @holding
@@ -432,12 +393,13 @@ def _keep(value: int, tag: int, spaces: Ints, shared: Longs, own: Longs) -> None
     kinds, slots = _longs(shared, _AT.kinds), _longs(own, _OWN.slots)
     kind = tag % _N_KINDS
     where = _written(value, kind, kinds, slots, own[_OWN.slots])
-    if where == 0 or slots[_SIZE] > _LONGEST_KEPT:
+    if where == 0 or slots[_SIZE] > LONGEST_KEPT:
         return
     data = carray(pointer(where), (slots[_SIZE],), np.uint8)
     mixed = _mixed(value, kind, tag, slots)
-    if _entry(_ints(shared, _AT.table), _ints(shared, _AT.memory), mixed, tag, data) < 0:
-        _remember(shared, mixed, tag, data, spaces, 0, len(spaces))
+    memory = _memory(shared)
+    if entry_of(memory, mixed, tag, data, 0, len(data)) < 0:
+        remember(memory, mixed, tag, data, 0, len(data), spaces, 0, len(spaces))
 
 
 @kernel
@@ -446,15 +408,6 @@ def _with_more(targets: Ints, n: int, more: Ints) -> int:
     for i in range(len(more)):
         targets[n + i] = more[i]
     return once(targets, 0, n + len(more))  # type: ignore[no-any-return]
-
-
-@holding
-def _forget(shared: Longs) -> None:
-    table, state = _ints(shared, _AT.table), _longs(shared, _AT.state)
-    for i in range(len(table)):
-        table[i] = 0
-    for i in range(len(state)):
-        state[i] = 0
 
 
 @inlined
@@ -497,15 +450,6 @@ def _longer(text: int, slots: Longs, at: int) -> Bytes:
         clear_error()
         slots[_SIZE] = 0
     return carray(pointer(where), (slots[_SIZE],), np.uint8)
-
-
-@bare
-def _was_met(mixed: np.uint64, marks: Bytes) -> bool:
-    """Whether a value has its mark; it has then. Most that are new come but once."""
-    place, mark = mixed >> U(64 - _MARKS), np.uint8(mixed >> U(8) & U(255) | U(1))
-    was = marks[place] == mark
-    marks[place] = mark
-    return was  # type: ignore[no-any-return]
 
 
 @inlined
@@ -570,7 +514,7 @@ def _settled(
         sure += 1
     if len(_ints(own, _OWN.notes)) - slots[_N_NOTES] < _NOTE * (sure - first + 2):
         return -1
-    met = len(data) <= _LONGEST_KEPT and _was_met(mixed, _bytes(shared, _AT.marks))
+    met = len(data) <= LONGEST_KEPT and was_met(_memory(shared), mixed)
     end = first + last - sure
     for j in range(first, sure):
         what = TRIED_AGAIN if met else TRIED
@@ -578,7 +522,7 @@ def _settled(
     for j in range(first, end):
         targets[j] = targets[sure + j - first]
     if met and sure == first:
-        _remember(shared, mixed, tag, data, targets, first, end)
+        remember(_memory(shared), mixed, tag, data, 0, len(data), targets, first, end)
     elif met:
         slots[_SORTED] = 0  # its spaces stay where they are
     return end
@@ -591,21 +535,18 @@ def _told(
 ) -> int:  # fmt: skip
     """Write the spaces of a plain value, from n on; the new n, or -1 where nothing was done."""
     slots, targets = _longs(own, _OWN.slots), _ints(own, _OWN.targets)
-    memory, at = _ints(shared, _AT.memory), own[_OWN.slots]
+    memory, at = _memory(shared), own[_OWN.slots]
     where = _written(value, kind, _longs(shared, _AT.kinds), slots, at)
     if where == 0:
         return -1
     tag = (2 * field + slots[_FLAT]) * _N_KINDS + kind
     data = carray(pointer(where), (slots[_SIZE],), np.uint8)
     mixed = _mixed(value, kind, tag, slots)
-    entry = _entry(_ints(shared, _AT.table), memory, mixed, tag, data)
+    entry = entry_of(memory, mixed, tag, data, 0, len(data))
     if entry >= 0:
-        n_spaces = memory[entry + 3]
-        if len(targets) - n < n_spaces:
+        if len(targets) - n < n_kept(memory, entry):
             return -1
-        for i in range(n_spaces):
-            targets[n + i] = memory[entry + _ENTRY + i]
-        return n + n_spaces  # type: ignore[no-any-return]
+        return copy_kept(memory, entry, targets, n)  # type: ignore[no-any-return]
     if kind == _TEXT and group >= 0:
         return _scanned(value, data, mixed, tag, group, place, element, shared, own, n)  # type: ignore[no-any-return]
     _note(own, NEW, place, element, tag, 0, 0, 0)
@@ -758,7 +699,7 @@ def _read(event: int, shared: Longs, own: Longs) -> int:
         n = _compared(_ints(own, _OWN.pending)[i], shared, own, n)
         if n < 0:
             return UNREAD
-    slots[_CROWDED] = _longs(shared, _AT.state)[_FULL]
+    slots[_CROWDED] = _longs(shared, _AT.state)[FULL]
     if slots[_SORTED]:
         n = once(_ints(own, _OWN.targets), 0, n)
     if slots[_N_NOTES] or kinds[_SIDES + 1 + flat] or slots[_CROWDED]:

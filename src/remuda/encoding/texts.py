@@ -179,7 +179,7 @@ class Texts:
         starts = np.empty((n_rows, n_columns), np.int64)
         ends, pieces, size = np.empty_like(starts), list[Bytes](), 0
         for i, (_, column) in enumerate(columns):
-            data, edges = _buffers(column)
+            data, edges = buffers_of(column)
             starts[:, i], ends[:, i] = edges[:-1] + size, edges[1:] + size
             pieces.append(data)
             size += len(data)
@@ -236,7 +236,7 @@ def by_row(rows: Longs, spaces: Any, n_rows: int) -> Ragged:
     return Ragged(starts, found.astype(np.int32))
 
 
-def _buffers(texts: Array) -> tuple[Bytes, Longs]:
+def buffers_of(texts: Array) -> tuple[Bytes, Longs]:
     """The bytes of texts, and where each begins and ends among them."""
     large = pa.types.is_large_string(texts.type)
     _, offsets, data = texts.buffers()
