@@ -43,10 +43,13 @@ def kept(bits: int = _LEAST) -> Kept:
 
 
 def grown(memory: Kept) -> Kept:
-    """Room for more, in place of a memory that is full: a larger one, or the same without all."""
+    """Room for more, in place of a memory that is full: a larger one, or the same without all.
+
+    What was met is still known, so that it is kept when it comes again.
+    """
     bits = len(memory.words).bit_length() - 1
     if bits < _MOST:
-        return kept(min(bits + 2, _MOST))
+        return kept(min(bits + 2, _MOST))._replace(marks=memory.marks)
     forget(memory)
     return memory
 
@@ -187,11 +190,12 @@ def remember(
 
 @bare
 def was_met(memory: Kept, mixed: np.uint64) -> bool:
-    """Whether a value has its mark; it has then. Most that are new come but once."""
+    """Whether a value has its mark; it has then. Two share a pair of places, the last one first."""
     marks = memory.marks
-    place, mark = mixed >> U(64 - _MARKS), np.uint8(mixed >> U(8) & U(255) | U(1))
-    was = marks[place] == mark
-    marks[place] = mark
+    place, mark = mixed >> U(64 - _MARKS) & ~U(1), np.uint8(mixed >> U(8) & U(255) | U(1))
+    was = marks[place] == mark or marks[place + U(1)] == mark
+    if marks[place] != mark:
+        marks[place + U(1)], marks[place] = marks[place], mark
     return was  # type: ignore[no-any-return]
 
 
