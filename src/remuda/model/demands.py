@@ -21,6 +21,7 @@ _DEEPEST = 20  # groups within groups that are looked into
 _FEW = 64  # demands of one pattern that has texts outside of its alternatives, too
 _MOST = 4096  # demands of one pattern
 _WRITTEN_OUT = 256  # demands of one pattern whose classes are taken apart
+_SEVERAL = 16  # of one alternative that has a long text, if they say all
 LONG = 3  # characters of a text that is seldom met by chance
 _FOLDED = str.maketrans(
     {**{ord(one): one.lower() for one in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"}, 0x17F: "s", 0x212A: "k"}
@@ -48,6 +49,7 @@ _TOKEN = re.compile(
 )
 _REPEAT = re.compile(r"(?:(?:[*+?]|\{\d+(?:,\d*)?\})\??)+")
 _REACHES_BACK = re.compile(r"(?:\(\?[imsU-]*\)|\\Q\\E)[*+?{]")  # repeats what stands before
+_PERHAPS = ("?", "??")
 _COUNTED = re.compile(r"\{(\d+)(?:,\d*)?\}\??")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
@@ -79,7 +81,7 @@ class _Kind(Enum):
     TEXT = auto()
     ANY = auto()  # any text at all
     GAP = auto()  # something that is not understood
-    CLASS = auto()  # one of the characters of its text, which may be first bytes
+    CLASS = auto()  # one of the characters of its text, which may be first bytes; or none
     EDGE = auto()  # a condition that takes no room
     START = auto()
     END = auto()
@@ -94,7 +96,7 @@ class _Part:
     text: str = ""
     folds: bool = False
     branches: tuple[tuple[_Part, ...], ...] = ()
-    least: int = 0  # letters that a gap has
+    least: int = 0  # letters that a gap or a class has
 
     @property
     def shortest(self) -> int:
@@ -105,9 +107,12 @@ class _Part:
 
     @property
     def written_out(self) -> list[tuple[_Part, ...]]:
-        """A text for each character of a class."""
-        texts = [_Part(_Kind.TEXT, one, self.folds) for one in self.text]
-        return [(one,) if one.text.isascii() else (one, _Part(_Kind.GAP)) for one in texts]
+        """A text for each character of a class, and nothing if it may have none."""
+        found: list[tuple[_Part, ...]] = [] if self.least else [()]
+        for one in self.text:
+            rest = () if one.isascii() else (_Part(_Kind.GAP),)
+            found.append((_Part(_Kind.TEXT, one, self.folds), *rest))
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,8 +217,10 @@ def _parts(kind: str | None, token: str, repeat: str, flags: _Flags) -> Iterable
     if kind == "dot" and flags.s and repeat in ("*", "*?"):
         return [_Part(_Kind.ANY)]
     members = _members(token, flags.i) if kind == "opaque" else ""
-    if members and not repeat:
-        return [_Part(_Kind.CLASS, members, flags.i, least=1)]
+    if kind == "character" and repeat in _PERHAPS and _unescaped(token).isascii():
+        members = folded(_unescaped(token)) if flags.i else _unescaped(token)
+    if members and repeat in ("", *_PERHAPS):
+        return [_Part(_Kind.CLASS, members, flags.i, least=_times(repeat))]
     if repeat or kind in ("dot", "opaque"):
         takes = kind in ("dot", "opaque", "character") and token[:2] not in (r"\Q", r"\C")
         least = _times(repeat) if takes else 0
@@ -296,19 +303,24 @@ def _ways(sequence: Sequence[_Part], room: int) -> list[list[_Part]]:
 
 
 def _of_way(way: Sequence[_Part], room: int, find: bool) -> list[Demand]:
-    """What a sequence demands; its classes are taken apart, the smallest first, if it is common."""
+    """What a sequence demands; its classes are taken apart, the smallest first.
+
+    That is worth it where many texts would meet it, or where no doubt is left then.
+    """
     plain = _demand(way, find)
-    if max(map(len, plain.pieces), default=0) >= LONG:
-        return [plain]
+    common = max(map(len, plain.pieces), default=0) < LONG
+    room = room if common else min(room, _SEVERAL)
     choices: list[list[tuple[_Part, ...]]] = [[(part,)] for part in way]
     for i in sorted(range(len(way)), key=lambda i: len(way[i].text)):
         part = way[i]
         # where case counts for nothing, U+017F and U+212A do not have their first bytes
-        told = part.kind is _Kind.CLASS and (part.text.isascii() or not plain.folded)
-        if told and len(part.text) <= room:
-            room //= len(part.text)
-            choices[i] = part.written_out
-    return [_demand(chain.from_iterable(one), find) for one in product(*choices)]
+        if part.kind is _Kind.CLASS and (part.text.isascii() or not plain.folded):
+            written = part.written_out
+            if len(written) <= room:
+                room //= len(written)
+                choices[i] = written
+    found = [_demand(chain.from_iterable(one), find) for one in product(*choices)]
+    return found if common or all(one.exact for one in found) else [plain]
 
 
 def _needed(demands: list[Demand]) -> list[Demand]:
