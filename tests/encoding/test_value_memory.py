@@ -83,7 +83,7 @@ def test_attributes_have_a_memory_each() -> None:
 
 
 def test_it_grows_and_starts_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(value_memory, "_MOST", 15)
+    monkeypatch.setattr(value_memory, "_MOST_OF_TEXTS", 15)
     index = Index.build(CRITERIA)
     texts = [f"evil {i} {'x' * (i % 90)}" for i in range(3_000)]
     wanted = expected(texts)

@@ -21,6 +21,7 @@ LONGEST_KEPT = 1 << 12  # bytes of a value
 MIX = U(0x9E3779B97F4A7C15)
 ENTRIES, FULL = 1, 2  # in the state, behind the number of words that are taken
 _LEAST, _MOST = 14, 23  # bits of the words of a memory
+_MOST_OF_TEXTS = 20  # of one for columns: each segment may have as many as there are threads
 _SLOT = 3  # bits less of its table: an entry takes so much at least, and half of it stays free
 _ENTRY = 4  # words of an entry, before its spaces and its bytes
 _MARKS = 16  # bits of the place at which a value is marked as met
@@ -42,14 +43,14 @@ def kept(bits: int = _LEAST) -> Kept:
     return Kept(table, words, np.zeros(1 << _MARKS, np.uint8), np.zeros(3, np.int64))
 
 
-def grown(memory: Kept) -> Kept:
+def grown(memory: Kept, most: int | None = None) -> Kept:
     """Room for more, in place of a memory that is full: a larger one, or the same without all.
 
     What was met is still known, so that it is kept when it comes again.
     """
-    bits = len(memory.words).bit_length() - 1
-    if bits < _MOST:
-        return kept(min(bits + 2, _MOST))._replace(marks=memory.marks)
+    bits, most = len(memory.words).bit_length() - 1, most or _MOST
+    if bits < most:
+        return kept(min(bits + 2, most))._replace(marks=memory.marks)
     forget(memory)
     return memory
 
@@ -83,7 +84,8 @@ class TextMemory:
 
     def give_back(self, since: int, memory: Kept) -> None:
         """Take back what was lent."""
-        self._spare.append((since, grown(memory) if memory.state[FULL] else memory))
+        full = bool(memory.state[FULL])
+        self._spare.append((since, grown(memory, _MOST_OF_TEXTS) if full else memory))
 
 
 class Recalled(NamedTuple):
