@@ -89,6 +89,8 @@ def _side(tree: Path) -> Iterator[subprocess.Popen[str]]:
         command, cwd=_HERE, env=environment, text=True, bufsize=1,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
     ) as process:  # fmt: skip
+        if hasattr(os, "sched_setaffinity"):  # on one core: what shares it falls on both
+            os.sched_setaffinity(process.pid, {max(os.sched_getaffinity(0))})
         yield process
         assert process.stdin is not None
         process.stdin.close()
