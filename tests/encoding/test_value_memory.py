@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -91,6 +92,25 @@ def test_it_grows_and_starts_anew(monkeypatch: pytest.MonkeyPatch) -> None:
         assert answers(index, texts) == wanted
     spare = index.parts[0].segment.encoder._memory.texts._spare
     assert [len(memory.words) for _, memory in spare] == [1 << 15]
+
+
+def test_texts_that_are_made_to_collide_are_not_all_kept() -> None:
+    """All of one place: no more of them are kept than are sought there, and others are."""
+    memory = value_memory.kept()
+    data = np.frombuffer(b"".join(b"%04d" % i for i in range(100)), np.uint8)
+    spaces = np.arange(3, dtype=np.int32)
+    for i in range(100):
+        value_memory.remember(memory, np.uint64(7), 5, data, 4 * i, 4, spaces, 0, 3)
+        value_memory.remember(
+            memory, np.uint64(i << 40 | 1_000 + i), 5, data, 4 * i, 4, spaces, 0, 3
+        )
+    found = [
+        value_memory.entry_of(memory, np.uint64(mixed), 5, data, 4 * i, 4)
+        for i in range(100)
+        for mixed in (7, i << 40 | 1_000 + i)
+    ]
+    assert [one >= 0 for one in found[::2]] == [i < 32 for i in range(100)]
+    assert all(one >= 0 for one in found[1::2])
 
 
 def test_a_pattern_that_fails_later_is_no_longer_told(monkeypatch: pytest.MonkeyPatch) -> None:

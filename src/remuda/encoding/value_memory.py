@@ -24,6 +24,7 @@ _LEAST, _MOST = 14, 23  # bits of the words of a memory
 _MOST_OF_TEXTS = 20  # of one for columns: each segment may have as many as there are threads
 _SLOT = 3  # bits less of its table: an entry takes so much at least, and half of it stays free
 _ENTRY = 4  # words of an entry, before its spaces and its bytes
+_PROBES = 32  # places at which a value is sought: values that are made to collide are not kept
 _MARKS = 16  # bits of the place at which a value is marked as met
 _NEW, _AGAIN = -1, -2  # instead of an entry: never met, or met and not kept
 
@@ -138,7 +139,9 @@ def entry_of(memory: Kept, mixed: np.uint64, tag: int, data: Bytes, at: int, siz
     octets = words.view(np.uint8)
     mask = U(len(table) - 1)
     i = mixed & mask
-    while table[i] != 0:
+    for _ in range(_PROBES):
+        if table[i] == 0:
+            return -1
         entry = np.int64(table[i]) - 1
         if words[entry] == np.int32(mixed >> U(32)) and words[entry + 1] == tag:
             begin = (entry + _ENTRY + words[entry + 3]) * 4
@@ -174,6 +177,12 @@ def remember(
     if entry + n_words > len(words) or 2 * state[ENTRIES] >= len(table):
         state[FULL] = 1
         return
+    mask = U(len(table) - 1)
+    place, last_place = mixed & mask, (mixed + U(_PROBES)) & mask
+    while table[place] != 0:
+        place = (place + U(1)) & mask
+        if place == last_place:
+            return
     words[entry], words[entry + 1] = np.int32(mixed >> U(32)), tag
     words[entry + 2], words[entry + 3] = size, n
     for i in range(n):
@@ -181,10 +190,6 @@ def remember(
     octets, begin = words.view(np.uint8), (entry + _ENTRY + n) * 4
     for i in range(size):
         octets[begin + i] = data[at + i]
-    mask = U(len(table) - 1)
-    place = mixed & mask
-    while table[place] != 0:
-        place = (place + U(1)) & mask
     table[place] = entry + 1
     state[0] = entry + n_words
     state[ENTRIES] += 1
