@@ -75,12 +75,8 @@ class Disk:
         """What may be left: half the time only what is sure, else other things, too."""
         self._copy(self._root, target, sure=self.rng.random() < 0.5)
 
-    @staticmethod
-    def _path(file: int) -> Path:
-        return Path(f"/proc/self/fd/{file}").readlink()
-
     def _has(self, file: int) -> bool:
-        return str(self._path(file)).startswith(self._base)
+        return str(_here(file).readlink()).startswith(self._base)
 
     def _perhaps(self, cut: Callable[[], None]) -> None:
         if self.rng.random() < _SHARE:
@@ -91,22 +87,31 @@ class Disk:
                 self._off.now = False
 
     def _note(self, file: int) -> None:
-        path, inode = self._path(file), os.fstat(file).st_ino
-        if inode not in self._held:
-            self._held[inode] = os.open(f"/proc/self/fd/{file}", os.O_PATH)
+        inode = self._hold(_here(file), os.O_PATH)
         if stat.S_ISDIR(os.fstat(file).st_mode):
-            self._names[inode] = {one.name: self._hold(one) for one in path.iterdir()}
+            self._names[inode] = self._children(inode)
         else:
             self._data[inode] = self._now(inode)
 
-    def _hold(self, path: Path) -> int:
-        inode = path.lstat().st_ino
-        if inode not in self._held:
-            self._held[inode] = os.open(path, os.O_PATH | os.O_NOFOLLOW)
+    def _hold(self, path: Path, flags: int = os.O_PATH | os.O_NOFOLLOW) -> int:
+        handle = os.open(path, flags)
+        inode = os.fstat(handle).st_ino
+        if inode in self._held:
+            os.close(handle)
+        else:
+            self._held[inode] = handle
         return inode
 
     def _now(self, inode: int) -> bytes:
-        return Path(f"/proc/self/fd/{self._held[inode]}").read_bytes()
+        return _here(self._held[inode]).read_bytes()
+
+    def _children(self, inode: int) -> dict[str, int]:
+        """The names in a directory; read again where a checkpoint beside us took one away."""
+        while True:
+            try:
+                return {one.name: self._hold(one) for one in _here(self._held[inode]).iterdir()}
+            except FileNotFoundError:
+                continue
 
     def _copy(self, inode: int, target: Path, *, sure: bool) -> None:
         if not stat.S_ISDIR(os.fstat(self._held[inode]).st_mode):
@@ -116,8 +121,7 @@ class Disk:
         target.mkdir()
         names = self._names.get(inode, {})
         if not sure and self.rng.random() < 0.5:
-            here = Path(f"/proc/self/fd/{self._held[inode]}")
-            names = {one.name: self._hold(one) for one in here.iterdir()}
+            names = self._children(inode)
         for name, child in names.items():
             self._copy(child, target / name, sure=sure)
 
@@ -132,6 +136,10 @@ class Disk:
             block = (old if self.rng.random() < 0.4 else new)[at : at + _BLOCK]
             blocks.append(block.ljust(min(_BLOCK, size - at), b"\0")[: size - at])
         return b"".join(blocks)
+
+
+def _here(file: int) -> Path:
+    return Path(f"/proc/self/fd/{file}")
 
 
 def criterion(name: str, value: int) -> rm.Criterion:
@@ -157,11 +165,12 @@ class EngineUnderTest:
     def run(self) -> None:
         limit = self.rng.choice((2_000, 20_000, 1 << 26))
         engine = Engine(self.path, matcher="scan", log_limit=limit)
-        for _ in range(self.rng.randrange(1, 80)):
-            self.change(engine)
-        if self.rng.random() < 0.5:
-            engine.close()
-        else:
+        try:
+            for _ in range(self.rng.randrange(1, 80)):
+                self.change(engine)
+            if self.rng.random() < 0.5:
+                engine.close()
+        finally:
             if engine._background is not None:
                 engine._background.join()
             engine._store.close()  # as a kill does
@@ -238,6 +247,28 @@ class IndexUnderTest:
             assert self.saved is None, "a saved index does not open"
         else:
             assert found in (self.saved, self.next)
+
+
+def test_a_directory_is_read_again_where_a_name_went_meanwhile(tmp_path: Path, monkeypatch) -> None:
+    """A checkpoint in the background renames and removes files while an image is made."""
+    for name in ("gone", "old", "stays"):
+        (tmp_path / name).write_text(name)
+    disk, plain = Disk(tmp_path, random.Random(0)), Path.iterdir
+
+    def listed(path: Path) -> list[Path]:
+        names = sorted(plain(path))
+        if len(names) == 3:
+            (tmp_path / "gone").unlink()
+            (tmp_path / "old").rename(tmp_path / "new")
+        return names
+
+    monkeypatch.setattr(Path, "iterdir", listed)
+    names = disk._children(disk._root)
+    assert {name: disk._now(inode) for name, inode in names.items()} == {
+        "new": b"old",
+        "stays": b"stays",
+    }
+    disk.close()
 
 
 @pytest.mark.soak
