@@ -133,7 +133,8 @@ def _weighed(segment: Segment, workload: Workload, events: list[Any]) -> Weighed
 
 def _never_looked_at(segment: Segment, batch: Any, weighed: Weighed | None, wanted: Wanted) -> str:
     """The share of the clauses and rows that an event meets and the bounds leave."""
-    looked, left = segment.looked_at(batch, wanted, weighed)
+    ranked = segment._ranked(batch, wanted, weighed, None)
+    looked, left = sum(one.candidates for one in ranked), sum(one.pruned for one in ranked)
     return f"{left / max(looked + left, 1):.1%}"
 
 

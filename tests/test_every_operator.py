@@ -13,6 +13,7 @@ from typing import Any, get_args
 import pytest
 
 import remuda as rm
+from derived import derive
 from remuda.errors import NoSqlEquivalent
 from remuda.language.criterion import Criterion
 from remuda.language.python import attr
@@ -25,7 +26,6 @@ from remuda.model.expressions import Polarity, Predicate
 from remuda.model.operations import Arithmetic, Integral, Operation
 from remuda.model.quoted import Moment, Quoted
 from remuda.model.terms import Applied
-from remuda.proof.deriving import derive
 from strategies import NOW
 
 CONDITIONS: dict[type, Any] = {

@@ -13,7 +13,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from numba.core import event
 
 from remuda import jit
 
@@ -102,6 +104,35 @@ def test_what_a_kernel_uses_is_part_of_it(change, answer, tmp_path, kept) -> Non
     changed = _imported(tmp_path / "two", **change)
     assert changed(4) is answer
     assert _hits(changed) == 0
+
+
+def test_functions_of_numba_are_compiled_once_for_kernels_of_several_kinds(kept) -> None:
+    @jit.holding
+    def inner(n: int) -> int:
+        return len(np.zeros(n, np.int16)) + min(n, 7)
+
+    @jit.kernel
+    def outer(n: int) -> int:
+        return inner(n) + len(np.zeros(n, np.int16)) + min(n, 8)
+
+    compiled = []
+    with event.install_listener("numba:compile", _Noting(compiled)):
+        assert outer(3) == 12
+    assert compiled
+    assert len(compiled) == len(set(compiled))
+
+
+class _Noting(event.Listener):
+    def __init__(self, compiled: list[Any]) -> None:
+        self.compiled = compiled
+
+    def on_start(self, event: Any) -> None:
+        loop = event.data["dispatcher"].py_func
+        if loop.__module__.startswith("numba"):
+            self.compiled.append((loop.__code__, str(event.data["args"])))
+
+    def on_end(self, event: Any) -> None:
+        pass
 
 
 def test_numbers_of_numpy_are_told_apart_by_their_values(tmp_path, kept) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from matchers.tables import intervals
 from remuda.arrays import starts_of
 from remuda.encoding.generated import cnf_table, dnf_table, event_batch
-from remuda.encoding.table import events_of_values, intervals
+from remuda.encoding.table import events_of_values
 from remuda.workload.begen import BEGen, Loosening, Operator
 from remuda.workload.columns import Columns
 from remuda.workload.mustang import Mustang

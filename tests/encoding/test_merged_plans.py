@@ -12,6 +12,8 @@ from remuda.encoding.checks import check_plan
 from remuda.encoding.merged_plans import merge
 from remuda.encoding.narrowing import GONE
 from remuda.encoding.plan import Plan, plan
+from remuda.index.choosing import Wanted
+from remuda.index.hits import of_event
 from remuda.index.segment import Lazy, Segment
 from remuda.language.python import attr
 from remuda.language.text import parse
@@ -60,10 +62,11 @@ def _check(made, kept: list[Expression], batch) -> None:
     segment = Segment.over(plan, Lazy(lambda: vocabulary), "scan", ranks)
     encoded = segment.encoder.encode(batch, NOW)
     found = segment.match(encoded)
-    scores = segment.scores(encoded, found)
+    best = segment.best(encoded, Wanted(len(kept), ranks))
     for i, event in enumerate(batch):
-        here = slice(found.starts[i], found.starts[i + 1])
-        pairs = sorted(zip(found.rows[here].tolist(), scores[here].tolist(), strict=True))
+        here = slice(best.starts[i], best.starts[i + 1])
+        pairs = sorted(zip(best.rows[here].tolist(), best.scores[here].tolist(), strict=True))
+        assert sorted(of_event(found, i).rows.tolist()) == [position for position, _ in pairs]
         assert pairs == [
             (position, one.score(event, now=NOW))
             for position, one in enumerate(kept)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from remuda.index.choosing import Wanted
+from remuda.index.hits import of_event
 from remuda.index.index import Index
 from remuda.index.segment import Segment
 from remuda.language.criterion import Criterion
@@ -23,10 +26,12 @@ def test_encoded_criteria_hold_exactly_where_they_should(matcher, criteria, batc
     segment = Segment.build(criteria, matcher=matcher)
     encoded = segment.encoder.encode(batch, NOW)
     found = segment.match(encoded)
-    scores = segment.scores(encoded, found)
+    ranks = np.arange(len(criteria), dtype=np.int32)
+    best = segment.best(encoded, Wanted(len(criteria), ranks))
     for i, event in enumerate(batch):
-        here = slice(found.starts[i], found.starts[i + 1])
-        pairs = sorted(zip(found.rows[here].tolist(), scores[here].tolist(), strict=True))
+        here = slice(best.starts[i], best.starts[i + 1])
+        pairs = sorted(zip(best.rows[here].tolist(), best.scores[here].tolist(), strict=True))
+        assert sorted(of_event(found, i).rows.tolist()) == [position for position, _ in pairs]
         assert pairs == [
             (position, one.score(event, now=NOW))
             for position, one in enumerate(criteria)

@@ -136,7 +136,7 @@ def test_weights_are_laid_out_once_for_all_events(monkeypatch: pytest.MonkeyPatc
     index = rm.Index.build([rm.Criterion("z", doubtful)])
     assert index.match({"a": 1}) == ["z"]
     (part,) = index.parts
-    assert part.segment.words.ones is part.segment.words.ones
+    assert part.segment.words.attribute_of_dim is part.segment.words.attribute_of_dim
     assert index.top({"a": 1}, 1, weights={"a": 0.5, "elsewhere": 2.0})[0].score == 20.0
 
 

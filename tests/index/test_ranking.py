@@ -241,8 +241,8 @@ def test_most_are_never_looked_at_where_weights_tell_them_apart(many, weights, t
         (part,) = index.parts
         question = Question.of(NOW, None, 5, weights)
         events = part.segment.encoder.encode([visit], NOW)
-        looked, left = part.segment.looked_at(events, part.wanted(question))
-        assert left > 2 * looked
+        (ranked,) = part.segment._ranked(events, part.wanted(question), None, None)
+        assert ranked.pruned > 2 * ranked.candidates
 
 
 def _weighted(expression: Expression, rng: random.Random) -> Expression:
@@ -415,7 +415,7 @@ def test_few_weights_of_values_do_not_decide_for_all(n: int, decides: bool) -> N
     by_value = [attr("a").isin(1, 2).weight({1: float(i)}) for i in range(n)]
     plain = [attr("b").eq(i % 7).weight(float(i)) for i in range(300)]
     segment = Segment.build([*by_value, *plain], matcher="auto")
-    promises = segment._owning.promises(segment.plan, segment.words.attribute_of_dim)
+    promises = segment._owning.promises(segment.words.attribute_of_dim)
     assert (promises is not None) is decides
 
 

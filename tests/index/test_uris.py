@@ -230,7 +230,7 @@ DOORS = {
     "save": lambda path: rm.Index.build(rules(1)).save(path),
     "load": rm.load,
     "command line": lambda path: building._built(
-        building.Plan((), None, str(path), "auto", (), False, None, None, False, {}), rules(1)
+        building.Plan([], str(path)), {"matcher": "auto"}, rules(1)
     ),
 }
 

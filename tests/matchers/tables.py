@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from remuda.arrays import frozen, ragged, starts_of
+from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, ragged, starts_of
 from remuda.encoding.table import ClauseTable, CnfTable, EventBatch, Predicates
 from remuda.matchers.contract import Literal
 
@@ -146,3 +146,65 @@ def _random_event(
             span = rng.integers(space_starts[dim] + 1, space_starts[dim + 1], n)
             spaces += sorted(set(span.tolist()))
     return spaces
+
+
+def intervals(
+    n_values: int | Ints,
+    clause_starts: Longs,
+    dims: Ints,
+    lo: Ints,
+    hi: Ints,
+    *,
+    negated: Bools | None = None,
+    strong: Bools | None = None,
+    n_dims: int | None = None,
+) -> ClauseTable:
+    """A table from plain columns: clause i asks for lo <= value <= hi on each of its dimensions.
+
+    Values run from 0 to `n_values - 1` and each is a space of its own (value v is the present
+    space v + 1 of its dimension).
+    """
+    n_dims = int(dims.max()) + 1 if n_dims is None else n_dims
+    sizes = np.broadcast_to(np.asarray(n_values, np.int64), (n_dims,))
+    space_starts = starts_of(sizes + 1)
+    if space_starts[-1] > np.iinfo(np.int32).max:
+        raise ValueError("more than 2^31 spaces")
+    negated = np.zeros(len(dims), np.bool_) if negated is None else negated
+    strong = np.zeros(len(dims), np.bool_) if strong is None else strong
+    columns = np.stack([dims, lo, hi, negated, strong], axis=1).astype(np.int64)
+    shape = [n_dims, int(sizes.max()) + 1, int(sizes.max()) + 1, 2, 2]
+    packed = np.zeros(len(dims), np.int64)
+    for column, size in zip(columns.T, shape, strict=True):
+        packed = packed * size + column
+    _, first, inverse = np.unique(packed, return_index=True, return_inverse=True)
+    distinct = columns[first]
+    return ClauseTable(
+        frozen(space_starts.astype(np.int32)),
+        _interval_predicates(distinct, space_starts),
+        frozen(Ragged(clause_starts.astype(np.int64), inverse.astype(np.int32).ravel())),
+    )
+
+
+def _interval_predicates(distinct: np.ndarray, space_starts: Longs) -> Predicates:
+    dim, lo, hi, negated, strong = distinct.T
+    first, last = space_starts[dim] + 1, space_starts[dim + 1]
+    negated = negated.astype(np.bool_)
+    from_, to = first + lo, first + hi + 1
+    # a negated predicate accepts what lies below and above its interval
+    spans = np.stack(
+        [np.where(negated, first, from_), np.where(negated, from_, to), to, last], axis=1
+    )
+    spans[~negated, 2:] = 0
+    spans = spans.reshape(-1, 2)
+    kept = spans[:, 0] < spans[:, 1]
+    counts = kept.reshape(-1, 2).sum(axis=1)
+    return frozen(
+        Predicates(
+            dim.astype(np.int32),
+            negated & ~strong.astype(np.bool_),
+            negated,
+            starts_of(counts).astype(np.int32),
+            spans[kept, 0].astype(np.int32),
+            spans[kept, 1].astype(np.int32),
+        )
+    )

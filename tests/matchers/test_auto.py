@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pickle
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 import pytest
 
-from matchers.tables import Case, random_case
+from matchers.tables import Case, intervals, random_case
 from matchers.test_contract import SHAPES, rows_of
 from remuda.arrays import frozen, starts_of
-from remuda.encoding.table import ClauseTable, EventBatch, events_of_values, intervals
+from remuda.encoding.table import ClauseTable, EventBatch, events_of_values
 from remuda.matchers.auto import Auto, matcher, scratch
 from remuda.matchers.auto.batch import entries_met
 from remuda.matchers.scan import Scan
@@ -75,38 +74,18 @@ def test_events_that_read_much_are_matched_together(monkeypatch: pytest.MonkeyPa
     assert asked == ["each", "together"]
 
 
-def test_threads_share_a_batch() -> None:
-    case = random_case(3, n_clauses=500, n_events=101)
-    auto = Auto.build(case.table)
-    for threads in (1, 2, 3, 200):
-        assert rows_of(auto.match(case.events, threads=threads)) == case.expected()
-
-
 @pytest.mark.parametrize("at_once", [1, 7, 64])
-def test_threads_take_turns(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small rounds, so that rows must be moved to a larger array while others write."""
-    monkeypatch.setattr(matcher, "MOST_EVENTS", at_once)
+def test_a_batch_is_answered_in_rounds(at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small rounds, so that rows must be moved to a larger array."""
     for seed in range(5):
         case = random_case(seed, n_clauses=300, n_events=90)
         auto = Auto.build(case.table)
-        hits = auto.match(case.events, threads=4)
+        candidates = auto.match(case.events).candidates
+        monkeypatch.setattr(matcher, "MOST_EVENTS", at_once)
+        hits = auto.match(case.events)
+        monkeypatch.undo()
         assert rows_of(hits) == case.expected()
-        assert hits.candidates == auto.match(case.events).candidates
-
-
-def test_a_failure_in_one_thread_ends_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matcher, "MOST_EVENTS", 4)
-    case = random_case(5, n_events=200)
-    auto, found = Auto.build(case.table), Auto._find
-
-    def fails_once(self: Auto, events: EventBatch, first: int, stop: int, scratch: Any) -> int:
-        if first == 40:
-            raise MemoryError
-        return found(self, events, first, stop, scratch)
-
-    monkeypatch.setattr(Auto, "_find", fails_once)
-    with pytest.raises(MemoryError):
-        auto.match(case.events, threads=3)
+        assert hits.candidates == candidates
 
 
 @pytest.mark.usefixtures("together")

@@ -101,7 +101,6 @@ KEYWORDS = {  # of each feature, the method and its keyword
     "takes_sample": ("build", "sample"),
     "takes_merits": ("build", "merits"),
     "takes_bounds": ("build", "bounds"),
-    "shares_out": ("match", "threads"),
 }
 
 

@@ -60,6 +60,11 @@ def test_counts_and_reach_are_those_of_the_matches(shape) -> None:
     assert matcher.reach(case.events).tolist() == _reach(case)
 
 
+def test_the_one_clause_of_several_criteria_counts_for_each() -> None:
+    index = Index.build([Criterion(name, parse("a > 1")) for name in "xyz"], matcher="gpu")
+    assert index.count_many([{"a": 2}, {"a": 0}, {"a": 3}]).tolist() == [3, 0, 3]
+
+
 @pytest.mark.parametrize("shape", ["mixed", "all lists"])
 @pytest.mark.usefixtures("lanes_of_few")
 def test_a_lane_that_holds_little_gives_the_same(shape) -> None:

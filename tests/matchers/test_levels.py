@@ -19,7 +19,7 @@ def test_what_stands_before_another_has_no_later_level(n: int) -> None:
     standing, levels = standing_of(n, merits)
     coarse = in_signatures(standing.levels, len(levels.scores))
     for known in (standing.levels, coarse):
-        assert (np.diff(known[standing.clauses].astype(np.int64)) >= 0).all()
+        assert (np.diff(known[np.argsort(standing.places)].astype(np.int64)) >= 0).all()
     assert coarse.max() <= SIGNATURE_LEVEL.mask
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from matchers.tables import random_case
+from matchers.tables import intervals, random_case
 from matchers.test_propagation import batch_of, table_of
-from remuda.encoding.table import intervals
 from remuda.matchers.contract import Literal
 from remuda.matchers.opindex import AGAINST, ALL, N_MANNERS, OpIndex
 from remuda.matchers.scan import Scan

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from matchers.tables import predicates_of, random_case
+from matchers.tables import intervals, predicates_of, random_case
 from remuda.arrays import frozen, ragged
-from remuda.encoding.table import ClauseTable, EventBatch, intervals
+from remuda.encoding.table import ClauseTable, EventBatch
 from remuda.matchers.contract import Literal
 from remuda.matchers.propagation import Propagation
 from remuda.matchers.scan import Scan

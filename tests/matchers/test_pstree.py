@@ -74,9 +74,16 @@ def spaces_of(intervals: list[tuple[int, int]], low: int, high: int) -> PSTreeB:
     return PSTreeB.build(high - low + 1, lo, hi + 1)
 
 
+def leaves_of(tree: PSTree) -> list[Space]:
+    """All predicate spaces in their order: where each begins and ends, and its counter."""
+    leaves = tree.covered(0, len(tree.leaf_of))
+    columns = (tree.lo[leaves], tree.hi[leaves], tree.counter[leaves])
+    return list(zip(*(column.tolist() for column in columns), strict=True))
+
+
 def shown(tree: PSTree, low: int) -> list[Space]:
     """Closed predicate spaces with their counters."""
-    return [(lo + low, hi + low - 1, counter) for lo, hi, counter in tree.spaces()]
+    return [(lo + low, hi + low - 1, counter) for lo, hi, counter in leaves_of(tree)]
 
 
 def test_figure_1_two_spaces_for_two_prices() -> None:
@@ -135,7 +142,8 @@ def test_figure_3_on_the_papers_bytes_with_its_counters() -> None:
         ),
         span=256,
     )
-    spaces = matcher.forest.tree.spaces()  # each dimension's begin with "missing", at 0 and at 257
+    # each dimension's begin with "missing", at 0 and at 257
+    spaces = leaves_of(matcher.forest.tree)
     assert [(lo - 129, hi - 130, n) for lo, hi, n in spaces if 0 < lo < 257] == [
         (-128, -6, 1), (-5, -1, 2), (0, 127, 0),
     ]  # fmt: skip
@@ -230,7 +238,7 @@ def test_predicates_come_and_go() -> None:
                 hung.setdefault(int(leaf), []).append((int(lo), int(hi)))
             alive.append((int(lo), int(hi)))
         check_tree(tree, ends, alive)
-        for lo, hi, _ in tree.spaces():
+        for lo, hi, _ in leaves_of(tree):
             covering = [one for one in alive if one[0] <= lo and hi <= one[1]]
             assert sorted(hung.get(int(tree.leaf_of[lo]), [])) == sorted(covering)
     assert n == len(tree.leaf_of)
@@ -247,7 +255,7 @@ def check_tree(tree: PSTree, ends: np.ndarray, alive: list[tuple[int, int]]) -> 
     expected = [
         (lo, hi, sum(one[0] <= lo and hi <= one[1] for one in alive)) for lo, hi in pairwise(cuts)
     ]
-    assert tree.spaces() == expected
+    assert leaves_of(tree) == expected
     for lo, hi, _ in expected:
         assert len(set(tree.leaf_of[lo:hi].tolist())) == 1
 

@@ -11,9 +11,11 @@ import pytest
 
 from matchers.tables import Case, cnf_of, literal_holds, predicates_of, random_case
 from matchers.test_contract import rows_of
-from remuda.arrays import frozen, ragged, starts_of
+from remuda.arrays import Ragged, frozen, ragged, starts_of
+from remuda.encoding.programs import Programs, joint
 from remuda.encoding.table import ClauseTable, CnfTable, EventBatch
-from remuda.matchers.contract import Literal, Ranked, cnf_matcher, conjunction_matcher
+from remuda.matchers.contract import ItemBounds, Literal, Ranked, cnf_matcher, conjunction_matcher
+from remuda.matchers.kernels.best import Asked, Choice, Owned, room_for
 from remuda.matchers.kernels.plists import PostingLists
 from remuda.matchers.kindex import CnfKIndex, KIndex
 from remuda.matchers.pscan import PScan
@@ -122,16 +124,80 @@ def best_of(ranked: Ranked) -> list[list[tuple[int, float]]]:
     return [pairs[a:b] for a, b in pairwise(ranked.starts)]
 
 
+def scoring(weights: np.ndarray, table: ClauseTable) -> np.ndarray:
+    """The weights of a table's items: only those of ∈ predicates score."""
+    silent = table.predicates.on_missing | table.predicates.every
+    return np.where(silent[table.clauses.items], 0.0, weights)
+
+
+def bounds_of(weights: np.ndarray, n_rows: int) -> ItemBounds:
+    return ItemBounds(np.abs(weights), np.zeros(len(weights)), np.zeros(n_rows))
+
+
+def top(
+    index: KIndex | CnfKIndex,
+    of: ClauseTable | CnfTable,
+    weights: np.ndarray,
+    events: EventBatch,
+    n: int,
+    factors: np.ndarray | None = None,
+) -> Ranked:
+    """The n best rows of each event, which weighs each dimension by its column of the factors.
+
+    Each row is a criterion of its own: the And of its predicates, or of the Ors of some.
+    """
+    table = of if isinstance(of, ClauseTable) else of.table
+    rows = [range(a, b) for a, b in pairwise(table.clauses.starts.tolist())]
+    parts = [[[i] for i in row] for row in rows]
+    if isinstance(of, CnfTable):
+        parts = [[list(rows[clause]) for clause in of.rows.row(row)] for row in range(of.n_rows)]
+    codes = [
+        [code for part in row for code in (*part, joint(len(part), 1))] + [joint(len(row), 0)]
+        for row in parts
+    ]
+    items, n_items = table.clauses.items, len(table.clauses.items)
+    programs = Programs(
+        *ragged(codes),
+        items,
+        table.predicates.dim[items],
+        weights,
+        np.zeros(n_items + 1, np.int32),
+        np.empty(0, np.int32),
+        np.empty(0),
+    )
+    most = np.array([float(sum(max(abs(weights[part])) for part in row)) for row in parts])
+    nothing, no_longs, no_bools = np.empty(0), np.empty(0, np.int64), np.empty(0, np.bool_)
+    choice = Choice(
+        np.arange(len(parts), dtype=np.int32), most, False, False, False, nothing, no_bools,
+        no_bools, np.empty((0, 2), np.int64), 0, Ragged(no_longs, np.empty(0, np.int32)),
+        np.array([0, n]), True, programs, table.predicates, table.dim_of_space(), table.n_dims,
+    )  # fmt: skip
+    dims, n_events = np.arange(table.n_dims, dtype=np.int32), len(events)
+    weighed = (no_longs, np.empty(0, np.int32), nothing, nothing)
+    if factors is not None:
+        starts = table.n_dims * np.arange(n_events + 1)
+        weighed = (starts, np.tile(dims, n_events), factors.ravel(), factors.max(axis=1))
+    owners = ragged([[row] for row in range(len(parts))])
+    room = room_for(choice, table.n_dims, max(map(len, codes)))
+    return index.best(
+        Owned(owners.items, owners, most, False),
+        choice,
+        Asked(events.starts, events.spaces, *weighed, nothing, nothing),
+        room._replace(event=room.event._replace(spaces=events.spaces)),
+        dims,
+    )
+
+
 @pytest.fixture
 def conjunctions() -> KIndex:
     table, weights = table_of(WORDS, CONJUNCTIONS)
-    return KIndex.build(table, weights=weights)
+    return KIndex.build(table, bounds=bounds_of(weights, table.n_clauses))
 
 
 @pytest.fixture
 def rows() -> CnfKIndex:
     cnf, weights = figure_7()
-    return CnfKIndex.build(cnf, weights=weights)
+    return CnfKIndex.build(cnf, bounds=bounds_of(weights, cnf.n_rows))
 
 
 def figure_7() -> tuple[CnfTable, np.ndarray]:
@@ -167,7 +233,8 @@ def test_figures_3_to_6_the_conjunction_algorithm(conjunctions: KIndex) -> None:
 
 def test_figures_10_to_12_the_two_prunings(conjunctions: KIndex) -> None:
     event = assignment(WORDS, age=3, state="NY", gender="F")
-    ranked = conjunctions.top(event, 1, np.array([0.8, 1.0, 0.9]))
+    factors = np.array([[0.8, 1.0, 0.9]])
+    ranked = top(conjunctions, *table_of(WORDS, CONJUNCTIONS), event, 1, factors)
     assert best_of(ranked) == [[(0, pytest.approx(4.08))]]  # c1
     assert ranked.candidates == 1
     assert ranked.pruned == 1  # c2, by the sum of the upper bounds of its lists
@@ -176,7 +243,8 @@ def test_figures_10_to_12_the_two_prunings(conjunctions: KIndex) -> None:
 
 def test_the_second_best_is_found_where_there_is_room(conjunctions: KIndex) -> None:
     event = assignment(WORDS, age=3, state="NY", gender="F")
-    ranked = conjunctions.top(event, 2, np.array([0.8, 1.0, 0.9]))
+    factors = np.array([[0.8, 1.0, 0.9]])
+    ranked = top(conjunctions, *table_of(WORDS, CONJUNCTIONS), event, 2, factors)
     assert best_of(ranked) == [[(0, pytest.approx(4.08)), (1, pytest.approx(0.35))]]
 
 
@@ -211,7 +279,8 @@ def test_figure_9_the_cnf_algorithm(rows: CnfKIndex) -> None:
 
 
 def test_figure_13_the_first_pruning_of_rows(rows: CnfKIndex) -> None:
-    ranked = rows.top(assignment(LETTERS, A=1, C=2), 1, np.array([0.1, 0.9]))
+    factors = np.array([[0.1, 0.0, 0.9, 0.0, 0.0]])
+    ranked = top(rows, *figure_7(), assignment(LETTERS, A=1, C=2), 1, factors)
     assert best_of(ranked) == [[(2, pytest.approx(2.46))]]  # c3
     assert ranked.candidates == 2  # c2 and c3
     assert ranked.pruned == 3  # c4, then c5 and c6
@@ -316,24 +385,11 @@ def test_clauses_longer_than_a_small_counter(n_dims: int) -> None:
 
 
 def literal_score(
-    table: ClauseTable, literal: Literal, weight: float, event: Sequence[int], weights: Sequence
+    table: ClauseTable, literal: Literal, weight: float, event: Sequence[int], factors: np.ndarray
 ) -> float | None:
     if not literal_holds(table, literal, list(event)):
         return None
-    if literal.every or literal.on_missing:
-        return 0.0
-    accepted = [
-        weight * factor
-        for space, factor in zip(event, weights, strict=True)
-        if any(lo <= space < hi for lo, hi in literal.spans)
-    ]
-    return max(accepted)
-
-
-def event_weights_of(case: Case, rng: np.random.Generator) -> tuple[np.ndarray, list[list[float]]]:
-    factors = rng.normal(0.5, 0.4, len(case.events.spaces)).round(2)
-    starts = case.events.starts
-    return factors, [factors[a:b].tolist() for a, b in pairwise(starts)]
+    return weight * float(factors[literal.dim])
 
 
 def best(scored: list[tuple[int, float]], n: int) -> list[tuple[int, float]]:
@@ -346,10 +402,10 @@ def test_the_best_conjunctions_are_those_of_plain_sums(n: int, shape: dict) -> N
     for seed in range(4):
         case = random_case(seed, n_clauses=400, **shape)
         rng = np.random.default_rng(seed)
-        weights = rng.integers(-1, 5, len(case.table.clauses.items)) / 10
-        factors, of_events = event_weights_of(case, rng)
+        weights = scoring(rng.integers(-1, 5, len(case.table.clauses.items)) / 10, case.table)
+        factors = np.abs(rng.normal(0.5, 0.4, (len(case.events), case.table.n_dims)).round(2))
         expected = []
-        for event, event_weights in zip(case.event_spaces, of_events, strict=True):
+        for event, event_weights in zip(case.event_spaces, factors, strict=True):
             scored = []
             for row, clause in enumerate(case.clauses):
                 start = case.table.clauses.starts[row]
@@ -360,7 +416,8 @@ def test_the_best_conjunctions_are_those_of_plain_sums(n: int, shape: dict) -> N
                 if None not in parts:
                     scored.append((row, float(sum(parts))))
             expected.append(best(scored, n))
-        ranked = KIndex.build(case.table, weights=weights).top(case.events, n, factors)
+        index = KIndex.build(case.table, bounds=bounds_of(weights, case.table.n_clauses))
+        ranked = top(index, case.table, weights, case.events, n, factors)
         assert best_of(ranked) == expected  # to the last bit: sums are in written order
 
 
@@ -371,10 +428,10 @@ def test_the_best_rows_are_those_of_plain_sums(n: int, shape: dict) -> None:
         case = random_case(seed, n_clauses=400, empty_clauses=False, **shape)
         cnf, _ = cnf_of(case, seed, n_rows=300)
         rng = np.random.default_rng(seed)
-        weights = rng.integers(-1, 5, len(case.table.clauses.items)) / 10
-        factors, of_events = event_weights_of(case, rng)
+        weights = scoring(rng.integers(-1, 5, len(case.table.clauses.items)) / 10, case.table)
+        factors = np.abs(rng.normal(0.5, 0.4, (len(case.events), case.table.n_dims)).round(2))
         expected = []
-        for event, event_weights in zip(case.event_spaces, of_events, strict=True):
+        for event, event_weights in zip(case.event_spaces, factors, strict=True):
             scored = []
             for row in range(cnf.n_rows):
                 parts = []
@@ -388,27 +445,22 @@ def test_the_best_rows_are_those_of_plain_sums(n: int, shape: dict) -> None:
                 if None not in parts:
                     scored.append((row, float(sum(parts))))
             expected.append(best(scored, n))
-        ranked = CnfKIndex.build(cnf, weights=weights).top(case.events, n, factors)
+        index = CnfKIndex.build(cnf, bounds=bounds_of(weights, cnf.n_rows))
+        ranked = top(index, cnf, weights, case.events, n, factors)
         assert best_of(ranked) == expected
 
 
 def test_without_weights_every_met_predicate_scores_one() -> None:
     case = random_case(3, n_clauses=200, negated=0.0, lists=0.0)
     ones = np.ones(len(case.table.clauses.items))
-    plain, weighted = KIndex.build(case.table), KIndex.build(case.table, weights=ones)
-    assert best_of(plain.top(case.events, 7)) == best_of(weighted.top(case.events, 7))
+    bounds = bounds_of(ones, case.table.n_clauses)
+    plain, weighted = KIndex.build(case.table), KIndex.build(case.table, bounds=bounds)
+    asked = case.table, scoring(ones, case.table), case.events, 7
+    assert best_of(top(plain, *asked)) == best_of(top(weighted, *asked))
 
 
 def test_ranking_all_finds_what_matching_finds() -> None:
     case = random_case(4, n_clauses=500)
-    index = KIndex.build(case.table)
-    ranked = index.top(case.events, case.table.n_clauses)
+    ones = scoring(np.ones(len(case.table.clauses.items)), case.table)
+    ranked = top(KIndex.build(case.table), case.table, ones, case.events, case.table.n_clauses)
     assert [sorted(row for row, _ in one) for one in best_of(ranked)] == case.expected()
-
-
-def test_a_ranking_asks_for_at_least_one() -> None:
-    case = random_case(0)
-    with pytest.raises(ValueError, match="top 0"):
-        KIndex.build(case.table).top(case.events, 0)
-    with pytest.raises(ValueError, match="top 0"):
-        CnfKIndex.build(cnf_of(case, 0)[0]).top(case.events, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from typing import Any
 
 import pytest
@@ -34,6 +35,7 @@ ROWS: dict[str, tuple[Attr, dict[str, Any], Any]] = {
 @pytest.mark.parametrize(("term", "event", "value"), ROWS.values(), ids=ROWS)
 def test_terms(term: Attr, event: dict[str, Any], value: Any) -> None:
     assert value_in(term.term, event, 0) == value
+    assert pickle.loads(pickle.dumps(term.term)) == term.term
     there = rm.Criterion("there", term.exists())
     index = rm.Index.build([there])
     assert bool(index.match(event)) is there.holds(event) is (value is not None)

@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given, settings
 
+from derived import derive
 from remuda import And, Criterion, Index, Or, attr
 from remuda.model.attributes import Attribute
 from remuda.model.calendars import Extract
@@ -41,7 +42,7 @@ from remuda.model.operations import (
 from remuda.model.patterns import matches_whole
 from remuda.model.values import key
 from remuda.proof.accepted_texts import text_for
-from remuda.proof.deriving import clauses_of, derive, draws, probes, witnesses
+from remuda.proof.deriving import clauses_of, draws, probes, witnesses
 from remuda.proof.placing import event_of
 from remuda.proof.samples import neighbours
 from remuda.proof.undoing import raw_values

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from derived import derive
 from remuda import And, Criterion, Index, Or, attr, parse
-from remuda.proof.deriving import derive
 from remuda.proof.redundancy import Shadow, redundancy
 from remuda.proof.similarity import similarity
 from strategies import NOW, count, events

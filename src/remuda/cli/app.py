@@ -8,7 +8,9 @@ import inspect
 import os
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import is_dataclass
+from inspect import Parameter
 from typing import Annotated, Any
 
 import typer
@@ -54,12 +56,13 @@ def _told(command: Callable[..., None]) -> Callable[..., None]:
 
     It gets one more option, which shows all that is behind such a line.
     """
+    parameters = _parameters(command)
 
     @functools.wraps(command)
-    def run(*arguments: Any, verbose: bool, **named: Any) -> None:
+    def run(*, verbose: bool, **given: Any) -> None:
         verbosity.set(verbose)
         try:
-            command(*arguments, **named)
+            command(**_gathered(parameters, given))
         except (RemudaError, FileError) as error:
             if verbose:
                 traceback.print_exception(error)
@@ -67,14 +70,39 @@ def _told(command: Callable[..., None]) -> Callable[..., None]:
         except KeyboardInterrupt:
             _end("interrupted; nothing is half-written", _INTERRUPTED)
 
-    signature = inspect.signature(command, eval_str=True)
-    verbose = inspect.Parameter(
-        "verbose", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Verbose
-    )
-    run.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[*signature.parameters.values(), verbose]
-    )
+    verbose = Parameter("verbose", Parameter.KEYWORD_ONLY, default=False, annotation=Verbose)
+    run.__signature__ = inspect.Signature([*_spread(parameters), verbose])  # type: ignore[attr-defined]
     return run
+
+
+def _parameters(function: Callable[..., Any]) -> list[Parameter]:
+    return list(inspect.signature(function, eval_str=True).parameters.values())
+
+
+def _group(parameter: Parameter) -> Callable[..., Any] | None:
+    """The group of options that a parameter is, None where it is one by itself."""
+    kind = parameter.annotation
+    return kind if isinstance(kind, type) and is_dataclass(kind) else None
+
+
+def _spread(parameters: Iterable[Parameter]) -> Iterator[Parameter]:
+    """The parameters as typer takes them: in the place of a group of options, its fields."""
+    for one in parameters:
+        group = _group(one)
+        if group is None:
+            yield one.replace(kind=Parameter.KEYWORD_ONLY)
+        else:
+            yield from _spread(_parameters(group))
+
+
+def _gathered(parameters: Iterable[Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
+    """What is given for the parameters, with groups of options made of theirs."""
+    found = {}
+    for one in parameters:
+        group = _group(one)
+        own = given[one.name] if group is None else group(**_gathered(_parameters(group), given))
+        found[one.name] = own
+    return found
 
 
 def _end(message: str, code: int) -> None:

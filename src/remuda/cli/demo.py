@@ -83,8 +83,8 @@ def demo(
         return
     import numpy as np
 
-    from remuda.index.first_questions import ask_first
-    from remuda.index.index import Index, load
+    from remuda.index.first_questions import compiled_ahead
+    from remuda.index.index import load
 
     console = Console(highlight=False)
     step = _stepper(console)
@@ -92,13 +92,12 @@ def demo(
         with step(f"drawing {criteria:,} campaigns and {events:,} visits"):
             day = _drawn(Path(home), np.random.default_rng(seed), criteria, events)
         _show_campaigns(console, day.campaigns)
-        with step("compiling the kernels (kept for the next time)"):
-            Index.build(day.campaigns[:300]).save(day.home / "few")
-            few = load(day.home / "few")
-            few.match_many(day.visits.slice(0, 100))
-            few.top(_visit(day, 0), 3)
-            few.nearest(_visit(day, 0), 3)
-            ask_first()
+        with (
+            compiled_ahead(day.campaigns[:300], day.visits.slice(0, 100)) as parts,
+            step("compiling the kernels (kept for the next time)"),
+        ):
+            for part in parts:
+                part.result()
         answers = (_on_spark if spark and _has_spark(console) else _in_process)(console, step, day)
         index = load(day.index)
         _show_reach(console, answers)
@@ -131,12 +130,14 @@ def _drawn(home: Path, rng: Any, n_campaigns: int, n_visits: int) -> Day:
 
 def _on_spark(console: Console, step: Step, day: Day) -> Answers:
     """Read, build, match and count on a local Spark."""
+    from remuda.cli.options import Spark
     from remuda.cli.screen import show_table
     from remuda.cli.spark_session import started
 
     with ExitStack() as stack:
         with step("starting a local Spark"):
-            spark = stack.enter_context(started("local[*]", ["spark.sql.shuffle.partitions=4"]))
+            few = Spark(conf=["spark.sql.shuffle.partitions=4"])
+            spark = stack.enter_context(started(few))
         from remuda.cli.spark_files import seen_by
         from remuda.spark.building import build_index
         from remuda.spark.criteria import read_criteria
@@ -160,11 +161,12 @@ def _on_spark(console: Console, step: Step, day: Day) -> Answers:
             seen = seen_by(match(visits, day.index), None)
             path = str(day.home / "matches")
             seen.frame.select("visit", "matches").write.parquet(path)
-        _show_rate(console, day, seen.matches(), took())
+            n_matches = seen.count("matches")
+        _show_rate(console, day, n_matches, took())
         with step("counting whom each campaign reaches"):
             reached = reach(visits, day.index).toArrow()
         kept = _kept(spark, path, _rows(day))
-        return Answers(seen.matches(), reached, lambda rows: {row: kept[row] for row in rows})
+        return Answers(n_matches, reached, lambda rows: {row: kept[row] for row in rows})
 
 
 def _kept(spark: Any, path: str, rows: list[int]) -> dict[int, set[str]]:

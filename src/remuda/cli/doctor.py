@@ -17,14 +17,14 @@ def doctor(
     index: Annotated[
         str | None, typer.Argument(metavar="INDEX", help="An index that all must see.")
     ] = None,
-    master: options.Master = "local[*]",
-    conf: options.Conf = None,
+    *,
+    spark: options.Spark,
 ) -> None:
     """Look at the driver and the executors: Python, packages, Java, kernels, memory, the index."""
     need_spark()
     from remuda.cli import spark_jobs
 
-    machines, java = spark_jobs.doctor(index, master, conf)
+    machines, java = spark_jobs.doctor(index, spark)
     rows = [("Java", *[java if one.role == "driver" else "" for one in machines])]
     rows += [(name, *[one.facts.get(name, "") for one in machines]) for name in _SHOWN]
     show_table(("", *[f"{one.role} {one.facts['host']}" for one in machines]), rows)

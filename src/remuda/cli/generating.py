@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -16,10 +15,6 @@ if TYPE_CHECKING:
     from remuda.language.criterion import Criterion
 
 _SETTABLE = (int, float, bool, str)  # types of parameters
-_SIZES = {  # what the generators call their numbers of criteria and of events
-    "criteria": ("n_criteria", "n_subscriptions", "n_queries", "n_expressions"),
-    "events": ("n_events", "n_assignments", "n_documents"),
-}
 
 
 def generate(
@@ -36,9 +31,8 @@ def generate(
         bool, typer.Option("--text", help="Expressions as text, not JSON; with --local.")
     ] = False,
     overwrite: options.Overwrite = False,
-    local: options.Local = False,
-    master: options.Master = "local[*]",
-    conf: options.Conf = None,
+    *,
+    place: options.Place,
 ) -> None:
     """Draw a workload of one of the papers' kinds.
 
@@ -57,8 +51,18 @@ def generate(
     for path in (criteria, events):
         if path is not None:
             options.check_replaced(path, overwrite=overwrite)
-    if not local:
-        _on_spark(kind, generator, values, criteria, events, text, overwrite, master, conf)
+    if not place.local:
+        if text:
+            raise typer.BadParameter("--text is written in this process: add --local")
+        need_spark()
+        from remuda.cli import spark_jobs
+        from remuda.spark.generating import counts_of
+
+        defaults = _defaults(generator)
+        counts = counts_of(defaults).items()
+        sizes = {what: values.pop(name, defaults[name]) for what, name in counts}
+        drawn = kind, criteria, events, {**sizes, **values}
+        spark_jobs.generate(*drawn, overwrite, place.spark)
         return
     drawn = generator(**values).draw()
     expressions = drawn.expressions if kind == "nested" else drawn.expressions()
@@ -71,43 +75,19 @@ def generate(
             print(f"{events}: {n:,} events")
 
 
-def _on_spark(
-    kind: str,
-    generator: Any,
-    values: dict[str, Any],
-    criteria: str,
-    events: str | None,
-    text: bool,
-    overwrite: bool,
-    master: str,
-    conf: Sequence[str] | None,
-) -> None:
-    """The same on the executors, with the generator's own numbers where none are set."""
-    if text:
-        raise typer.BadParameter("--text is written in this process: add --local")
-    need_spark()
-    from remuda.cli import spark_jobs
-
-    defaults = {one.name: one.default for one in dataclasses.fields(generator)}
-    sizes = {
-        what: values.pop(name, defaults[name])
-        for what, names in _SIZES.items()
-        for name in names
-        if name in defaults
-    }
-    drawn = kind, criteria, events, {**sizes, **values}
-    spark_jobs.generate(*drawn, overwrite, master, conf)
-
-
 def _document(criterion: Criterion, text: bool) -> Any:
     if text:
         return {"id": criterion.id, "expression": criterion.to_text()}
     return criterion.to_json()
 
 
+def _defaults(generator: Any) -> dict[str, Any]:
+    return {one.name: one.default for one in dataclasses.fields(generator)}
+
+
 def _values(generator: Any, given: Any) -> dict[str, Any]:
     """The parameters by name, read as the defaults are."""
-    defaults = {one.name: one.default for one in dataclasses.fields(generator)}
+    defaults = _defaults(generator)
     values: dict[str, Any] = {}
     for pair in given:
         name, _, value = pair.partition("=")

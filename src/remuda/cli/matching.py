@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +9,7 @@ import typer
 
 from remuda.cli import options
 from remuda.cli.files import FileError
-from remuda.cli.screen import Figures, warn, working
+from remuda.cli.screen import Figures, finish, working
 from remuda.cli.spark_session import need_spark
 
 if TYPE_CHECKING:
@@ -25,32 +24,23 @@ class Job:
     """Which index is asked what, where events come from, and where answers go."""
 
     index: str
-    version: str | None
-    question: Question
-    explode: bool
     events: str
     output: str
-    input_format: str | None
-    format: str | None
-    text: Sequence[str]
     overwrite: bool
-    spark: dict[str, bool]  # what is said of a job on Spark
+    explode: bool
+    asking: options.Asking
+    question: Question
 
-    def run(self, local: bool, master: str, conf: Sequence[str] | None) -> None:
-        options.check_output(self.output, self.format, overwrite=self.overwrite)
-        options.check_input_format(self.input_format)
-        options.check_threads()
-        if local:
-            options.refuse_spark(self.spark)
+    def run(self) -> None:
+        self.asking.check(self.output, overwrite=self.overwrite)
+        if self.asking.place.local:
             figures = _in_process(self)
         else:
             need_spark(self.events)
             from remuda.cli import spark_jobs
 
-            figures = spark_jobs.answer(self, master, conf)
-        warn(figures)
-        if figures.rejects:
-            raise typer.Exit(1)
+            figures = spark_jobs.answer(self)
+        finish(figures)
 
 
 def match(
@@ -59,17 +49,8 @@ def match(
     output: options.Output = "-",
     overwrite: options.Overwrite = False,
     explode: Explode = False,
-    tags: options.Tags = None,
-    now: options.Now = None,
-    version: options.Version = None,
-    format: options.Format = None,
-    input_format: options.InputFormat = None,
-    text: options.Text = None,
-    local: options.Local = False,
-    master: options.Master = "local[*]",
-    conf: options.Conf = None,
-    ship: options.Ship = False,
-    ignore_case: options.IgnoreCase = False,
+    *,
+    asking: options.Asking,
 ) -> None:
     """Find the criteria that each event satisfies.
 
@@ -77,10 +58,7 @@ def match(
     comes out as {"event": …, "matches": […], "index_version": …}, with event_error where it is
     not an object. In CSV a list is JSON in its cell.
     """
-    question = _question(now, tags)
-    files = events, output, input_format, format, tuple(text or ()), overwrite
-    spark = {"ship": ship, "case_sensitive": not ignore_case}
-    Job(index, version, question, explode, *files, spark).run(local, master, conf)
+    Job(index, events, output, overwrite, explode, asking, asking.question()).run()
 
 
 def top(
@@ -103,17 +81,8 @@ def top(
     output: options.Output = "-",
     overwrite: options.Overwrite = False,
     explode: Explode = False,
-    tags: options.Tags = None,
-    now: options.Now = None,
-    version: options.Version = None,
-    format: options.Format = None,
-    input_format: options.InputFormat = None,
-    text: options.Text = None,
-    local: options.Local = False,
-    master: options.Master = "local[*]",
-    conf: options.Conf = None,
-    ship: options.Ship = False,
-    ignore_case: options.IgnoreCase = False,
+    *,
+    asking: options.Asking,
 ) -> None:
     """Find the best criteria of each event by score or priority, with their scores.
 
@@ -124,23 +93,8 @@ def top(
     if by not in ("score", "priority"):
         raise typer.BadParameter(f"--by: the best are by score or by priority, not by {by!r}")
     given = weights_column or options.numbers(weights, "--weight")
-    question = _question(now, tags, n, given, by, per)
-    files = events, output, input_format, format, tuple(text or ()), overwrite
-    spark = {"ship": ship, "case_sensitive": not ignore_case}
-    Job(index, version, question, explode, *files, spark).run(local, master, conf)
-
-
-def _question(
-    now: str | None,
-    tags: Sequence[str] | None,
-    n: int | None = None,
-    weights: Mapping[str, float] | str | None = None,
-    by: Any = "score",
-    per: str | None = None,
-) -> Question:
-    from remuda.index.question import Question
-
-    return Question.of(options.moment(now), tags or None, n, weights, by, per)
+    question = asking.question(n, given, by, per)
+    Job(index, events, output, overwrite, explode, asking, question).run()
 
 
 def _in_process(job: Job) -> Figures:
@@ -149,13 +103,14 @@ def _in_process(job: Job) -> Figures:
     from remuda.index.answers import laid_out, listed
     from remuda.index.index import load
 
-    figures = Figures("events", matches=0)
-    index = load(job.index, version=job.version)
+    figures, asking = Figures("events", matches=0), job.asking
+    index = load(job.index, version=asking.version)
     fields = index.fields() if job.question.weights is None else None
-    events = read_events(job.events, job.input_format, job.text, figures.reject, fields)
+    read = asking.input_format, asking.text or ()
+    events = read_events(job.events, *read, figures.reject, fields)
     with (
         working("matching") as progress,
-        writing(job.output, job.format, _schema(events, job)) as sink,
+        writing(job.output, asking.format, _schema(events, job)) as sink,
     ):
         portions = figures.counted(events.portions, progress)
         for portion, matches in index.ask(portions, job.question):

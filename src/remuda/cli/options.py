@@ -1,13 +1,16 @@
-"""Options that several commands share."""
+"""Options that several commands share: one by one, or as the fields of a group."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from remuda.index.question import Question
 
 FORMATS = ("jsonl", "csv", "parquet")  # that are written
 
@@ -27,24 +30,9 @@ Output = Annotated[
     typer.Option("--output", "-o", help="Where it goes; its suffix is its format. - is stdout."),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace an output that is there.")]
-Format = Annotated[
-    str | None, typer.Option("--format", help=f"Format of the output: {', '.join(FORMATS)}.")
-]
 InputFormat = Annotated[
     str | None,
     typer.Option("--input-format", help="Format of the input: jsonl, csv, tsv or parquet."),
-]
-RuleFormat = Annotated[
-    str | None,
-    typer.Option(
-        "--format",
-        help="Whose rules the files hold: eventbridge, sigma, mongo … (docs/formats.md); a folder "
-        "is read with all that is in it.",
-    ),
-]
-Text = Annotated[
-    list[str] | None,
-    typer.Option("--text", help="A column of CSV that is text, whatever it looks like; repeat."),
 ]
 Tags = Annotated[
     list[str] | None,
@@ -57,30 +45,6 @@ Now = Annotated[
 Version = Annotated[
     str | None, typer.Option("--version", help="A version of the index; the newest by default.")
 ]
-Local = Annotated[bool, typer.Option("--local", help="In this process, without Spark.")]
-Master = Annotated[str, typer.Option("--master", help="Where Spark runs.")]
-Conf = Annotated[
-    list[str] | None, typer.Option("--conf", help="A setting of Spark, as key=value; repeat.")
-]
-Matcher = Annotated[
-    str,
-    typer.Option(
-        "--matcher", help="The algorithm that finds, perhaps as 'betree(max_cap=20, min_size=3)'."
-    ),
-]
-Live = Annotated[
-    bool, typer.Option("--live", help="One tree that is changed in place, once it is opened.")
-]
-Ship = Annotated[
-    bool, typer.Option("--ship", help="Send the index with the job: workers need not reach it.")
-]
-IgnoreCase = Annotated[
-    bool, typer.Option("--ignore-case", help="Names of columns and fields as Spark reads them.")
-]
-Scalars = Annotated[
-    list[str] | None,
-    typer.Option("--scalars", help="An attribute that is never a list; repeat."),
-]
 Trees = Annotated[
     list[str] | None,
     typer.Option(
@@ -89,9 +53,111 @@ Trees = Annotated[
         "or CSV, TSV or Parquet with a column of children and one of parents; repeat.",
     ),
 ]
-Rejects = Annotated[
-    str | None, typer.Option("--rejects", help="A file for all rejects, as JSON lines.")
-]
+
+
+@dataclass(frozen=True, slots=True)
+class Spark:
+    """Which Spark does the work."""
+
+    master: Annotated[str, typer.Option("--master", help="Where Spark runs.")] = "local[*]"
+    conf: Annotated[
+        list[str] | None, typer.Option("--conf", help="A setting of Spark, as key=value; repeat.")
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the work is done."""
+
+    local: Annotated[bool, typer.Option("--local", help="In this process, without Spark.")] = False
+    spark: Spark = field(default_factory=Spark)
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """How Spark's workers come by the index, and names by their columns."""
+
+    ship: Annotated[
+        bool, typer.Option("--ship", help="Send the index with the job: workers need not reach it.")
+    ] = False
+    ignore_case: Annotated[
+        bool, typer.Option("--ignore-case", help="Names of columns and fields as Spark reads them.")
+    ] = False
+
+    def how(self) -> dict[str, Any]:
+        """What functions of `remuda.spark` are told of it."""
+        return {"ship": self.ship, "case_sensitive": not self.ignore_case}
+
+    def seen(self, index: str) -> str | None:
+        """The index, where workers must see it."""
+        return None if self.ship else index
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """What an index is asked about files of events, and where that is done."""
+
+    tags: Tags = None
+    now: Now = None
+    version: Version = None
+    format: Annotated[
+        str | None, typer.Option("--format", help=f"Format of the output: {', '.join(FORMATS)}.")
+    ] = None
+    input_format: InputFormat = None
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--text", help="A column of CSV that is text, whatever it looks like; repeat."
+        ),
+    ] = None
+    place: Place = field(default_factory=Place)
+    workers: Workers = field(default_factory=Workers)
+
+    def question(self, *best: Any) -> Question:
+        """All that match, or the best of them, with what `Question` has to say of those."""
+        from remuda.index.question import Question
+
+        return Question.of(moment(self.now), self.tags or None, *best)
+
+    def check(self, output: str | None, *, overwrite: bool) -> None:
+        """Refuse, before anything is done, what could not be read, written or heeded."""
+        check_output(output, self.format, overwrite=overwrite)
+        check_input_format(self.input_format)
+        check_threads()
+        of_spark = {"--ship": self.workers.ship, "--ignore-case": self.workers.ignore_case}
+        for option, given in of_spark.items():
+            if self.place.local and given:
+                raise typer.BadParameter(f"{option} is for Spark: leave --local out")
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What files of criteria are, and where those go that are none."""
+
+    rejects: Annotated[
+        str | None, typer.Option("--rejects", help="A file for all rejects, as JSON lines.")
+    ] = None
+    input_format: InputFormat = None
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            help="Whose rules the files hold: eventbridge, sigma, mongo … (docs/formats.md); a "
+            "folder is read with all that is in it.",
+        ),
+    ] = None
+
+    def kind(self) -> str | None:
+        """Rules of another system, or one of our own formats."""
+        from remuda.formats import FORMATS
+
+        if self.format is None:
+            check_input_format(self.input_format)
+            return self.input_format
+        if self.input_format is not None:
+            raise typer.BadParameter("--format and --input-format: one of them says what files are")
+        _check_format(self.format, FORMATS)
+        return self.format
 
 
 def moment(text: str | None) -> datetime | int | None:
@@ -136,16 +202,6 @@ def checked_matcher(name: str, *, live: bool = False) -> str:
         raise typer.BadParameter(str(error)) from None
 
 
-def refuse_spark(how: Mapping[str, bool]) -> None:
-    """Refuse what is said of Spark where the work is done in this process."""
-    for option, given in {
-        "--ship": how["ship"],
-        "--ignore-case": not how["case_sensitive"],
-    }.items():
-        if given:
-            raise typer.BadParameter(f"{option} is for Spark: leave --local out")
-
-
 def check_threads() -> None:
     """Refuse a REMUDA_THREADS that is no number, before anything is done."""
     from remuda.index.portions import n_threads
@@ -156,17 +212,16 @@ def check_threads() -> None:
         raise typer.BadParameter(str(error)) from None
 
 
-def check_format(name: str | None) -> None:
-    """Refuse a format that is not written."""
-    if name is not None and name not in FORMATS:
-        raise typer.BadParameter(f"there is no format {name!r}; there are {', '.join(FORMATS)}")
+def _check_format(name: str | None, known: Iterable[str]) -> None:
+    if name is not None and name not in known:
+        raise typer.BadParameter(f"there is no format {name!r}; there are {', '.join(known)}")
 
 
 def check_output(path: str | None, format: str | None, *, overwrite: bool) -> None:
     """Refuse an output that would be in no known format, or in the place of another."""
     from remuda.cli.files import FileError, kind_of
 
-    check_format(format)
+    _check_format(format, FORMATS)
     if path is None or path == "-":
         return
     if kind_of(path, format) not in FORMATS:
@@ -183,23 +238,8 @@ def check_replaced(path: str, *, overwrite: bool) -> None:
         raise FileError(f"{path}: it is there already; --overwrite replaces it")
 
 
-def rule_format(name: str | None, input_format: str | None) -> str | None:
-    """What files of criteria are: rules of another system, or one of our own formats."""
-    from remuda.formats import FORMATS
-
-    if name is None:
-        check_input_format(input_format)
-        return input_format
-    if input_format is not None:
-        raise typer.BadParameter("--format and --input-format: one of them says what files are")
-    if name not in FORMATS:
-        raise typer.BadParameter(f"there is no format {name!r}; there are {', '.join(FORMATS)}")
-    return name
-
-
 def check_input_format(name: str | None) -> None:
     """Refuse a format that is not read."""
     from remuda.cli.files import FORMATS as KNOWN
 
-    if name is not None and name not in KNOWN:
-        raise typer.BadParameter(f"there is no format {name!r}; there are {', '.join(KNOWN)}")
+    _check_format(name, KNOWN)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import IO, Any, Protocol
+from typing import IO, Any, TypeAlias
 
 import msgspec
 import pyarrow as pa
@@ -20,13 +20,6 @@ from remuda.index.answers import ERROR
 
 STDOUT = "-"
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
-
-
-class Sink(Protocol):
-    """What takes tables of one schema, one after the other."""
-
-    def write(self, table: Any) -> None: ...
-    def close(self) -> None: ...
 
 
 @contextmanager
@@ -113,6 +106,9 @@ class _Parquet:
 
     def close(self) -> None:
         self._writer.close()
+
+
+Sink: TypeAlias = _JsonLines | _Csv | _Parquet  # takes tables of one schema, one after the other
 
 
 def plain(table: Any) -> Any:

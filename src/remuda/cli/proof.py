@@ -39,9 +39,8 @@ def ratify(
     input_format: options.InputFormat = None,
     now: options.Now = None,
     version: options.Version = None,
-    local: options.Local = False,
-    master: options.Master = "local[*]",
-    conf: options.Conf = None,
+    *,
+    place: options.Place,
 ) -> None:
     """Compare an index with plain evaluation, on events made from its own criteria."""
     options.check_input_format(input_format)
@@ -49,7 +48,7 @@ def ratify(
     how: dict[str, Any] = {
         "full": full, "seed": seed, "seconds": seconds, "now": options.moment(now)
     }  # fmt: skip
-    if local:
+    if place.local:
         from remuda.index.index import load
         from remuda.proof.ratifying import ratify as ratified
 
@@ -60,7 +59,7 @@ def ratify(
         need_spark(events or "")
         from remuda.cli import spark_jobs
 
-        found = spark_jobs.ratify(index, version, events, input_format, how, master, conf)
+        found = spark_jobs.ratify(index, version, events, input_format, how, place.spark)
     print(found)
     if not found.ok:
         raise typer.Exit(1)

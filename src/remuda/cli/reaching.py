@@ -9,7 +9,7 @@ import typer
 
 from remuda.cli import options
 from remuda.cli.files import FileError
-from remuda.cli.screen import Figures, show_table, warn, working
+from remuda.cli.screen import Figures, finish, show_table, working
 from remuda.cli.spark_session import need_spark
 
 _WIDEST = 20
@@ -34,57 +34,36 @@ def reach(
     approximate: Annotated[
         bool, typer.Option("--approximate", help="Estimate the users, within some 5 %.")
     ] = False,
-    tags: options.Tags = None,
-    now: options.Now = None,
-    version: options.Version = None,
-    format: options.Format = None,
-    input_format: options.InputFormat = None,
-    text: options.Text = None,
-    local: options.Local = False,
-    master: options.Master = "local[*]",
-    conf: options.Conf = None,
-    ship: options.Ship = False,
-    ignore_case: options.IgnoreCase = False,
+    *,
+    asking: options.Asking,
 ) -> None:
     """Count the events that each criterion holds for; show those that reach furthest."""
-    options.check_output(output, format, overwrite=overwrite)
-    options.check_input_format(input_format)
-    options.check_threads()
+    asking.check(output, overwrite=overwrite)
     if approximate and user is None:
         raise typer.BadParameter("--approximate is for users: --user names their column")
-    how: dict[str, Any] = {"tags": frozenset(tags) if tags else None, "now": options.moment(now)}
+    tags = frozenset(asking.tags) if asking.tags else None
+    how: dict[str, Any] = {"tags": tags, "now": options.moment(asking.now)}
     if plot is not None:
         _need_plots()
         options.check_replaced(str(plot), overwrite=overwrite)
-    spark = {"ship": ship, "case_sensitive": not ignore_case}
-    if local:
-        options.refuse_spark(spark)
+    if asking.place.local:
         if user is not None:
             raise typer.BadParameter("--user is for Spark: leave --local out")
-        table, figures = _in_process(index, version, events, input_format, text or (), how)
+        table, figures = _in_process(index, events, asking, how)
     else:
         need_spark(events)
         from remuda.cli import spark_jobs
 
-        how |= {"user": user, "approximate": approximate, "version": version, **spark}
-        table, figures = spark_jobs.reach(
-            index, events, input_format, text or (), how, master, conf
-        )
-    _show(table, output, format, n)
+        how |= {"user": user, "approximate": approximate}
+        table, figures = spark_jobs.reach(index, events, asking, how)
+    _show(table, output, asking.format, n)
     if plot is not None:
         draw(table.slice(0, n), plot)
-    warn(figures)
-    if figures.rejects:
-        raise typer.Exit(1)
+    finish(figures)
 
 
 def _in_process(
-    path: str,
-    version: str | None,
-    events: str,
-    format: str | None,
-    text: Any,
-    how: dict[str, Any],
+    path: str, events: str, asking: options.Asking, how: dict[str, Any]
 ) -> tuple[Any, Figures]:
     """A table with id and events, the widest first."""
     import pyarrow as pa
@@ -94,9 +73,10 @@ def _in_process(
     from remuda.index.index import load
 
     figures = Figures("events", matches=0)
-    index = load(path, version=version)
+    index = load(path, version=asking.version)
+    read = asking.input_format, asking.text or ()
     with working("counting") as progress:
-        portions = read_events(events, format, text, figures.reject, index.fields()).portions
+        portions = read_events(events, *read, figures.reject, index.fields()).portions
         counts = index.reach(figures.counted(portions, progress), **how)
     figures.matches = int(counts.sum())
     ids, asked = index.ids().array, index.ids(tags=how["tags"]).array

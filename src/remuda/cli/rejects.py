@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from remuda.cli.files import Reject
-from remuda.cli.screen import SHOWN, show_table, warn
+from remuda.cli.screen import SHOWN, Figures, show_table, warn
 
 if TYPE_CHECKING:
     from remuda.language.criterion import Criterion
@@ -17,22 +17,25 @@ _COLUMNS = ("file", "row", "id", "place", "reason")
 
 @dataclass(slots=True)
 class Sieve:
-    """Criteria pass, rejects stay."""
+    """Criteria pass, rejects stay; all of them are counted."""
 
-    n_good: int = 0
+    file: str | None = None  # where rejects are kept
     rejects: list[Reject] = field(default_factory=list)
-
-    @property
-    def n_rows(self) -> int:
-        return self.n_good + len(self.rejects)
+    figures: Figures = field(default_factory=lambda: Figures("criteria"))
 
     def good(self, rows: Iterable[Criterion | Reject]) -> Iterator[Criterion]:
-        for row in rows:
+        for self.figures.rows, row in enumerate(rows, start=1):
             if isinstance(row, Reject):
                 self.rejects.append(row)
             else:
-                self.n_good += 1
                 yield row
+
+    def told(self) -> Figures:
+        """What there was, once the rejects are kept and shown."""
+        self.figures.rejects = len(self.rejects)
+        keep_rejects(self.rejects, self.file)
+        show_rejects(self.rejects, len(self.rejects), self.file)
+        return self.figures
 
 
 def show_rejects(rejects: Iterable[Any], n_all: int, file: str | None = None) -> None:

@@ -10,6 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -54,6 +55,13 @@ class Figures:
         return f"{', '.join(parts)}; {seconds:.1f} s, {rate:,.0f} {self.what} a second"
 
 
+def finish(figures: Figures) -> None:
+    """Say at the end what was done; exit 1 where anything was rejected."""
+    warn(figures)
+    if figures.rejects:
+        raise typer.Exit(1)
+
+
 def warn(message: object) -> None:
     print(message, file=sys.stderr)
 
@@ -69,13 +77,11 @@ def working(what: str) -> Iterator[Callable[[str], None]]:
         yield lambda how_far: progress.update(task, description=f"{what}: {how_far}")
 
 
-def counted(
-    rows: Iterable[Any], progress: Callable[[str], None], every: int = 1_000
-) -> Iterator[Any]:
-    """The rows, telling how many there were."""
+def counted(rows: Iterable[Any], progress: Callable[[str], None]) -> Iterator[Any]:
+    """The rows, telling now and then how many there were."""
     for n, row in enumerate(rows, start=1):
         yield row
-        if n % every == 0:
+        if n % 1_000 == 0:
             progress(f"{n:,} rows")
 
 

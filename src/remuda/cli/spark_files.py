@@ -12,14 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession, types
 from pyspark.sql import functions as sf
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    MapType,
-    StructType,
-)
 
 from remuda.cli.files import FileError, kind_of
 from remuda.cli.screen import SHOWN, warn
@@ -37,22 +31,13 @@ _LINE = "value"
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A frame that is watched: when it was used, how many rows and matches it had."""
+    """A frame that is watched: once it was used, how many rows, matches and errors it had."""
 
     frame: DataFrame
     observation: Observation
 
-    def rows(self) -> int:
-        return self._get("rows")
-
-    def matches(self) -> int:
-        return self._get("matches")
-
-    def errors(self) -> int:
-        return self._get("errors")
-
-    def _get(self, name: str) -> int:
-        return int(self.observation.get.get(name) or 0)
+    def count(self, what: str) -> int:
+        return int(self.observation.get.get(what) or 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +55,7 @@ class Events:
 
     def told(self) -> int:
         """Name the first rows that are none; how many there were, once the good ones were used."""
-        n_bad = self.bad.errors() if self.bad else 0
+        n_bad = self.bad.count("errors") if self.bad else 0
         if self.bad and n_bad:
             wrong = self.bad.frame.filter(sf.col(CORRUPT).isNotNull()).limit(SHOWN)
             for row in wrong.collect():
@@ -107,7 +92,7 @@ def stream_of(spark: SparkSession, path: str, format: str | None) -> tuple[DataF
 def _csv(spark: SparkSession, path: str, separator: str, text: Sequence[str]) -> Events:
     rows = csv_frame(spark, path, separator, typed=True, text=text)
     if rows.columns == [CORRUPT]:  # not even a header
-        return Events(spark.createDataFrame([], StructType([])))
+        return Events(spark.createDataFrame([], types.StructType([])))
     watch = Observation()
     seen = rows.observe(watch, sf.count(CORRUPT).alias("errors"))
     good = seen.filter(sf.col(CORRUPT).isNull()).drop(CORRUPT)
@@ -122,7 +107,7 @@ def seen_by(found: DataFrame, event: str | None) -> Seen:
 
 def written(found: DataFrame, job: Job) -> None:
     """Write the answers, a directory of files in their format."""
-    kind = kind_of(job.output, job.format)
+    kind = kind_of(job.output, job.asking.format)
     frame = exploded(found) if job.explode else found
     with placed(job.output) as path:
         how = mode(job.overwrite)
@@ -142,8 +127,8 @@ def mode(overwrite: bool) -> str:
 
 def printed(found: DataFrame, job: Job) -> None:
     """Print the answers as JSON lines, when all are there."""
-    if job.format not in (None, "jsonl"):
-        raise FileError(f"Spark prints JSON lines, no {job.format}: name a file with -o")
+    if job.asking.format not in (None, "jsonl"):
+        raise FileError(f"Spark prints JSON lines, no {job.asking.format}: name a file with -o")
     frame = exploded(found) if job.explode else found
     with tempfile.TemporaryDirectory(prefix="remuda-") as home:
         path = Path(home, "lines")
@@ -175,13 +160,13 @@ def _line(frame: DataFrame) -> Any:
 
 def _in_cells(frame: DataFrame) -> DataFrame:
     """What is a list or an object as JSON in its cell."""
-    nested = (ArrayType, MapType, StructType)
+    nested = (types.ArrayType, types.MapType, types.StructType)
     columns = []
     for field in frame.schema.fields:
         column = sf.col(f"`{field.name}`")
         if isinstance(field.dataType, nested):
             column = sf.to_json(column).alias(field.name)
-        elif isinstance(field.dataType, BinaryType):
+        elif isinstance(field.dataType, types.BinaryType):
             column = sf.base64(column).alias(field.name)
         columns.append(column)
     return frame.select(*columns)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from remuda.cli.files import Reject
+from remuda.cli.options import Asking, Rules, Spark, Workers
 from remuda.cli.rejects import keep_rejects, show_rejects
 from remuda.cli.screen import SHOWN, Figures, warn
 from remuda.cli.spark_files import frame_of, mode, placed, printed, seen_by, stream_of, written
@@ -19,70 +20,44 @@ if TYPE_CHECKING:
     from remuda.proof.ratifying import Ratification
     from remuda.spark.workers import Machine
 
-Conf = Sequence[str] | None
 
-
-def check(
-    files: Sequence[str],
-    format: str | None,
-    kept: str | None,
-    master: str,
-    conf: Conf,
-    schema: Any = None,
-) -> Figures:
+def check(files: Sequence[str], rules: Rules, spark: Spark, schema: Any = None) -> Figures:
     """Validate criteria on the executors."""
-    with (
-        started(master, conf) as spark,
-        _validated(spark, files, format, Figures("criteria"), kept, schema) as (_, figures),
-    ):
+    with started(spark) as session, _validated(session, files, rules, schema) as (_, figures):
         return figures
 
 
-def build(plan: Plan, master: str, conf: Conf) -> Figures:
+def build(plan: Plan, how: dict[str, Any], spark: Spark) -> Figures:
     """Validate criteria and build their index on the executors."""
     from remuda.spark.building import build_index
 
-    if not master.startswith("local") and is_local(plan.index):
+    if not spark.master.startswith("local") and is_local(plan.index):
         make_directory(local(plan.index))  # which the executors are then asked for
     with (
-        started(master, conf, plan.index) as spark,
-        _validated(spark, plan.criteria, plan.input_format, Figures("criteria"), plan.rejects) as (
-            criteria,
-            figures,
-        ),
+        started(spark, plan.index) as session,
+        _validated(session, plan.criteria, plan.rules) as (criteria, figures),
     ):
         if figures.rejects and plan.strict:
             warn("nothing was built: --strict allows no rejects")
             return figures
-        how: dict[str, Any] = {"matcher": plan.matcher, "scalars": plan.scalars}
-        with waiting(spark, f"building {plan.index}"):
-            built = build_index(
-                criteria,
-                plan.index,
-                shards=plan.shards,
-                allow_shrink=plan.allow_shrink,
-                hierarchies=plan.trees,
-                **how,
-            )
+        with waiting(session, f"building {plan.index}"):
+            sizes: dict[str, Any] = {"shards": plan.shards, "allow_shrink": plan.allow_shrink}
+            built = build_index(criteria, plan.index, **sizes, **how)
         print(f"{plan.index}, {built}")
         return figures
 
 
 @contextmanager
 def _validated(
-    spark: Any,
-    files: Sequence[str],
-    format: str | None,
-    figures: Figures,
-    kept: str | None,
-    schema: Any = None,
+    session: Any, files: Sequence[str], rules: Rules, schema: Any = None
 ) -> Iterator[tuple[Any, Figures]]:
     """The criteria of files, with what is wrong counted, shown and kept."""
     from remuda.spark.criteria import read_criteria
 
-    with waiting(spark, "reading criteria"):
-        named = "json" if format == "jsonl" else format
-        criteria = read_criteria(spark, list(files), named, schema=schema)
+    figures, kept, kind = Figures("criteria"), rules.rejects, rules.kind()
+    with waiting(session, "reading criteria"):
+        named = "json" if kind == "jsonl" else kind
+        criteria = read_criteria(session, list(files), named, schema=schema)
     try:
         counts = criteria.summary()
         figures.rows, figures.rejects = counts.rows, counts.bad
@@ -101,64 +76,53 @@ def _rejects(rows: Any) -> Iterator[Reject]:
         yield Reject(file, row["row"], row["id"], row["place"] or "", row["reason"])
 
 
-def answer(job: Job, master: str, conf: Conf) -> Figures:
+def answer(job: Job) -> Figures:
     """Match a table of events, or find the best for each, and write them."""
     from remuda.spark.matching import answered
 
-    with started(master, conf, _seen(job.index, job.spark)) as spark:
+    asking = job.asking
+    with started(asking.place.spark, asking.workers.seen(job.index)) as session:
         figures = Figures("events", matches=0)
-        with waiting(spark, "matching"):
-            events = frame_of(spark, job.events, job.input_format, job.text)
-            how: dict[str, Any] = {"version": job.version, "event": events.event, **job.spark}
-            found = answered(events.good, job.index, job.question, **how)
+        with waiting(session, "matching"):
+            events = frame_of(session, job.events, asking.input_format, asking.text or ())
+            how: dict[str, Any] = {"version": asking.version, "event": events.event}
+            found = answered(events.good, job.index, job.question, **how, **asking.workers.how())
             observed = seen_by(found, events.event)
             put = printed if job.output == "-" else written
             put(observed.frame, job)
         n_bad = events.told()
-        figures.rows = observed.rows() + n_bad
-        figures.matches = observed.matches()
-        figures.rejects = observed.errors() + n_bad
-        if observed.errors():
+        n_errors = observed.count("errors")
+        figures.rows, figures.rejects = observed.count("rows") + n_bad, n_errors + n_bad
+        figures.matches = observed.count("matches")
+        if n_errors:
             warn("event_error says of each event that is no object why; it is in the output")
         return figures
 
 
-def _seen(index: str, how: Mapping[str, Any]) -> str | None:
-    """The index, where executors must see it."""
-    return None if how["ship"] else index
-
-
-def doctor(index: str | None, master: str, conf: Conf) -> tuple[list[Machine], str]:
+def doctor(index: str | None, spark: Spark) -> tuple[list[Machine], str]:
     """What driver and executors have, and the version of the driver's Java."""
     from remuda.spark.workers import doctor as examined
 
-    with started(master, conf) as spark, waiting(spark, "looking at the executors"):
-        java = spark.sql("SELECT java_method('java.lang.System', 'getProperty', 'java.version')")
-        return examined(spark, index), str(java.collect()[0][0])
+    with started(spark) as session, waiting(session, "looking at the executors"):
+        java = session.sql("SELECT java_method('java.lang.System', 'getProperty', 'java.version')")
+        return examined(session, index), str(java.collect()[0][0])
 
 
-def reach(
-    index: str,
-    events: str,
-    format: str | None,
-    text: Sequence[str],
-    how: dict[str, Any],
-    master: str,
-    conf: Conf,
-) -> tuple[Any, Figures]:
+def reach(index: str, events: str, asking: Asking, how: dict[str, Any]) -> tuple[Any, Figures]:
     """A table with id, events and perhaps users, the widest first."""
     from remuda.cli.reaching import widest_first
     from remuda.spark.reaching import reach as reached
 
-    with started(master, conf, _seen(index, how)) as spark:
+    how |= {"version": asking.version, **asking.workers.how()}
+    with started(asking.place.spark, asking.workers.seen(index)) as session:
         figures = Figures("events")
-        with waiting(spark, "counting"):
-            frame = frame_of(spark, events, format, text)
+        with waiting(session, "counting"):
+            frame = frame_of(session, events, asking.input_format, asking.text or ())
             seen = frame.observed()
             table = reached(seen.frame, index, event=frame.event, **how).toArrow()
         figures.matches = int(table["events"].to_numpy().sum())
         n_bad = frame.told()
-        figures.rows, figures.rejects = seen.rows() + n_bad, n_bad
+        figures.rows, figures.rejects = seen.count("rows") + n_bad, n_bad
         return widest_first(table), figures
 
 
@@ -168,17 +132,16 @@ def ratify(
     events: str | None,
     format: str | None,
     how: dict[str, Any],
-    master: str,
-    conf: Conf,
+    spark: Spark,
 ) -> Ratification:
     """Compare an index with plain evaluation on the executors."""
     from remuda.spark.checking import ratify as ratified
 
-    with started(master, conf, index) as spark, waiting(spark, "comparing with plain evaluation"):
-        given = None if events is None else frame_of(spark, events, format, ())
+    with started(spark, index) as session, waiting(session, "comparing with plain evaluation"):
+        given = None if events is None else frame_of(session, events, format, ())
         if given is not None:
             how |= {"events": given.good, "event": given.event}
-        return ratified(index, spark=spark, version=version, **how)
+        return ratified(index, spark=session, version=version, **how)
 
 
 def stream(
@@ -187,15 +150,15 @@ def stream(
     format: str | None,
     output: str,
     how: dict[str, Any],
-    master: str,
-    conf: Conf,
+    spark: Spark,
+    workers: Workers,
 ) -> None:
     """Match files as they arrive, until there is no end, or an end was asked for."""
     from remuda.spark.streaming import match_stream
 
-    with started(master, conf, _seen(index, how)) as spark:
-        frame, event = stream_of(spark, events, format)
-        query = match_stream(frame, index, output, event=event, **how)
+    with started(spark, workers.seen(index)) as session:
+        frame, event = stream_of(session, events, format)
+        query = match_stream(frame, index, output, event=event, **how, **workers.how())
         try:
             while not query.awaitTermination(1):
                 pass
@@ -209,19 +172,17 @@ def generate(
     events: str | None,
     parameters: dict[str, Any],
     overwrite: bool,
-    master: str,
-    conf: Conf,
+    spark: Spark,
 ) -> None:
     """Draw a workload on the executors, into directories of JSON lines."""
     from remuda.spark.generating import generate as drawn
 
-    with started(master, conf) as spark, waiting(spark, "drawing"):
-        tables = drawn(spark, kind, **parameters)
-        with placed(criteria) as path:
-            tables.criteria.select("json").write.mode(mode(overwrite)).text(path)
-        print(f"{criteria}: {parameters['criteria']:,} criteria")
-        if events is not None:
-            with placed(events) as path:
-                drawn_events = tables.events.selectExpr("to_json(event)")
-                drawn_events.write.mode(mode(overwrite)).text(path)
-            print(f"{events}: {parameters['events']:,} events")
+    with started(spark) as session, waiting(session, "drawing"):
+        tables = drawn(session, kind, **parameters)
+        lines = {"criteria": tables.criteria.select("json")}
+        lines["events"] = tables.events.selectExpr("to_json(event)")
+        for what, output in {"criteria": criteria, "events": events}.items():
+            if output is not None:
+                with placed(output) as path:
+                    lines[what].write.mode(mode(overwrite)).text(path)
+                print(f"{output}: {parameters[what]:,} {what}")

@@ -7,7 +7,7 @@ import re
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 
 from remuda.cli.files import STDIN, FileError
-from remuda.cli.options import pairs
+from remuda.cli.options import Spark, pairs
 from remuda.cli.screen import verbosity, working
 
 if TYPE_CHECKING:
@@ -37,9 +37,7 @@ def need_spark(*inputs: str) -> None:
 
 
 @contextmanager
-def started(
-    master: str, conf: Sequence[str] | None, index: str | None = None
-) -> Iterator[SparkSession]:
+def started(chosen: Spark, index: str | None = None) -> Iterator[SparkSession]:
     """A session for one command; one that runs already is used and left running.
 
     On a cluster the executors are looked at first: whether they have what it takes, and see the
@@ -50,30 +48,25 @@ def started(
     from pyspark.sql import SparkSession
 
     from remuda.spark.starting import session
+    from remuda.spark.workers import check_workers
 
-    settings = pairs(conf, "--conf")
+    settings = pairs(chosen.conf, "--conf")
     running = SparkSession.getActiveSession()
     spark = None
     try:
         with working("starting Spark"):
-            spark = session(master, **settings)
+            spark = session(chosen.master, **settings)
             _hush(spark)
         with _calm_when_interrupted(spark):
-            if not master.startswith("local"):
-                _check(spark, index)
+            if not chosen.master.startswith("local"):
+                with working("looking at the executors"):
+                    check_workers(spark, index)
             yield spark
     except (PySparkException, Py4JError) as error:
         raise FileError(one_line(str(error))) from error
     finally:
         if spark is not None and running is None:
             spark.stop()
-
-
-def _check(spark: SparkSession, index: str | None) -> None:
-    from remuda.spark.workers import check_workers
-
-    with working("looking at the executors"):
-        check_workers(spark, index)
 
 
 def _hush(spark: SparkSession) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from remuda.cli import options
-from remuda.cli.screen import Figures, warn
+from remuda.cli.screen import Figures, finish
 from remuda.cli.spark_session import need_spark
 
 if TYPE_CHECKING:
@@ -33,10 +33,9 @@ def stream(
     ] = None,
     tags: options.Tags = None,
     input_format: options.InputFormat = None,
-    master: options.Master = "local[*]",
-    conf: options.Conf = None,
-    ship: options.Ship = False,
-    ignore_case: options.IgnoreCase = False,
+    *,
+    spark: options.Spark,
+    workers: options.Workers,
 ) -> None:
     """Match events as they arrive, each batch with the newest version of the index.
 
@@ -68,10 +67,6 @@ def stream(
         "tags": frozenset(tags) if tags else None,
         "trigger": trigger,
         "on_batch": told,
-        "ship": ship,
-        "case_sensitive": not ignore_case,
     }
-    spark_jobs.stream(index, events, input_format, output, how, master, conf)
-    warn(figures)
-    if figures.rejects:
-        raise typer.Exit(1)
+    spark_jobs.stream(index, events, input_format, output, how, spark, workers)
+    finish(figures)

@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from functools import wraps
 from importlib.metadata import version
-from types import ModuleType, TracebackType
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, cast
+from itertools import chain, repeat
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias, TypeVar, cast
 
 import msgspec
 
 from remuda import errors
 from remuda.client import requests
-from remuda.client.requests import Asked, Outcome
+from remuda.client.requests import Asked, Unfinished
 from remuda.errors import RemudaError, ServiceError
 
 if TYPE_CHECKING:
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 T = TypeVar("T")
+Reply: TypeAlias = "httpx.Response | Exception | None"  # None: nothing was sent yet
+Steps: TypeAlias = Generator[tuple[float, dict[str, Any]], Reply, T]
 
 _PAUSES = (0.1, 0.5)  # seconds before a request is sent again
 _LOOKS = (0.02, 0.05, 0.1, 0.25, 0.5, 1.0)  # seconds between looks at a job; the last again
@@ -34,11 +37,11 @@ _logger = logging.getLogger("remuda.client")
 
 
 def _now(build: Callable[P, Asked[T]]) -> Callable[Concatenate[Client, P], T]:
-    """The method that sends the request and waits for its answer."""
+    """The method that sends the request and waits for its answer; of a job, for its end."""
 
     @wraps(build)
     def method(self: Client, /, *arguments: P.args, **named: P.kwargs) -> T:
-        return self._ask(build(*arguments, **named))
+        return self._take(_steps(build(*arguments, **named), self._changes))
 
     return method
 
@@ -48,41 +51,7 @@ def _later(build: Callable[P, Asked[T]]) -> Callable[Concatenate[AsyncClient, P]
 
     @wraps(build)
     async def method(self: AsyncClient, /, *arguments: P.args, **named: P.kwargs) -> T:
-        return await self._ask(build(*arguments, **named))
-
-    return method
-
-
-def _now_and_then(
-    build: Callable[P, Asked[Outcome[T]]],
-) -> Callable[Concatenate[Client, P], T]:
-    """The method that begins a job and waits for its end."""
-
-    @wraps(build)
-    def method(self: Client, /, *arguments: P.args, **named: P.kwargs) -> T:
-        asked = build(*arguments, **named)
-        job, looks = self._ask(asked), iter(_LOOKS)
-        while not job.ended:
-            time.sleep(next(looks, _LOOKS[-1]))
-            job = self._ask(requests.again(asked, job.id))
-        return cast("T", job.result)
-
-    return method
-
-
-def _by_and_by(
-    build: Callable[P, Asked[Outcome[T]]],
-) -> Callable[Concatenate[AsyncClient, P], Awaitable[T]]:
-    """The same, to be awaited."""
-
-    @wraps(build)
-    async def method(self: AsyncClient, /, *arguments: P.args, **named: P.kwargs) -> T:
-        asked = build(*arguments, **named)
-        job, looks = await self._ask(asked), iter(_LOOKS)
-        while not job.ended:
-            await asyncio.sleep(next(looks, _LOOKS[-1]))
-            job = await self._ask(requests.again(asked, job.id))
-        return cast("T", job.result)
+        return await self._take(_steps(build(*arguments, **named), self._changes))
 
     return method
 
@@ -139,8 +108,8 @@ class Client:
     export = _now(requests.export)
     load = _now(requests.load)
     snapshot = _now(requests.snapshot)
-    ratify = _now_and_then(requests.ratify)
-    similarity = _now_and_then(requests.similarity)
+    ratify = _now(requests.ratify)
+    similarity = _now(requests.similarity)
 
     def close(self) -> None:
         """Let go of the connections."""
@@ -149,23 +118,21 @@ class Client:
     def __enter__(self) -> Client:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _ask(self, asked: Asked[T]) -> T:
-        for pause in (*_PAUSES, None):
+    def _take(self, steps: Steps[T]) -> T:
+        reply: Reply = None
+        while True:
             try:
-                sent = _sent(asked, self._changes)
-                return _answer(asked, self._http.request(**sent), self._changes)
+                pause, sent = steps.send(reply)
+            except StopIteration as end:
+                return cast("T", end.value)
+            time.sleep(pause)
+            try:
+                reply = self._http.request(**sent)
             except _httpx().TransportError as error:
-                _check_again(asked, error, pause)
-                time.sleep(pause or 0.0)
-        raise AssertionError("the last pause is none")
+                reply = error
 
 
 class AsyncClient:
@@ -200,8 +167,8 @@ class AsyncClient:
     export = _later(requests.export)
     load = _later(requests.load)
     snapshot = _later(requests.snapshot)
-    ratify = _by_and_by(requests.ratify)
-    similarity = _by_and_by(requests.similarity)
+    ratify = _later(requests.ratify)
+    similarity = _later(requests.similarity)
 
     async def close(self) -> None:
         """Let go of the connections."""
@@ -210,23 +177,41 @@ class AsyncClient:
     async def __aenter__(self) -> AsyncClient:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def _ask(self, asked: Asked[T]) -> T:
-        for pause in (*_PAUSES, None):
+    async def _take(self, steps: Steps[T]) -> T:
+        reply: Reply = None
+        while True:
             try:
-                sent = _sent(asked, self._changes)
-                return _answer(asked, await self._http.request(**sent), self._changes)
+                pause, sent = steps.send(reply)
+            except StopIteration as end:
+                return cast("T", end.value)
+            await asyncio.sleep(pause)
+            try:
+                reply = await self._http.request(**sent)
             except _httpx().TransportError as error:
-                _check_again(asked, error, pause)
-                await asyncio.sleep(pause or 0.0)
-        raise AssertionError("the last pause is none")
+                reply = error
+
+
+def _steps(asked: Asked[T], changes: _Changes) -> Steps[T]:
+    """Seconds to sleep and what to send then, until there is an answer; of a job, the last."""
+    found = yield from _answered(asked, 0.0, changes)
+    looks = chain(_LOOKS, repeat(_LOOKS[-1]))
+    while isinstance(found, Unfinished):
+        found = yield from _answered(requests.again(asked, found.id), next(looks), changes)
+    return found
+
+
+def _answered(asked: Asked[T], pause: float, changes: _Changes) -> Steps[T | Unfinished]:
+    """The answer to one request, which is sent again where that does no harm."""
+    for following in (*_PAUSES, None):
+        reply = yield pause, _sent(asked, changes)
+        if not isinstance(reply, Exception):
+            return _answer(asked, cast("httpx.Response", reply), changes)
+        _check_again(asked, reply, following)
+        pause = following or 0.0
+    raise AssertionError("the last pause is none")
 
 
 def _httpx() -> ModuleType:
@@ -246,10 +231,9 @@ def _settings(url: str, token: str | None, timeout: float, transport: Any) -> di
 
 def _sent(asked: Asked[Any], changes: _Changes) -> dict[str, Any]:
     options = {name: value for name, value in asked.options.items() if value is not None}
-    headers = {"accept": asked.accept} | ({"content-type": asked.kind} if asked.body else {})
+    headers = {"accept": asked.accept} | changes.headers()
     if asked.method == "POST":
         headers["content-type"] = asked.kind
-    headers |= changes.headers()
     found = {"method": asked.method, "url": asked.path, "params": options, "headers": headers}
     return found | {"content": asked.body}
 
@@ -263,7 +247,7 @@ def _check_again(asked: Asked[Any], error: Exception, pause: float | None) -> No
         raise ServiceError(None, reason) from error
 
 
-def _answer(asked: Asked[T], response: httpx.Response, changes: _Changes) -> T:
+def _answer(asked: Asked[T], response: httpx.Response, changes: _Changes) -> T | Unfinished:
     _compare(response.headers.get(_VERSION))
     changes.note(response)
     if response.is_success:

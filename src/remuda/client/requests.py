@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from dataclasses import fields as dataclass_fields
 from datetime import datetime
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypedDict, TypeVar, Unpack
 from urllib.parse import quote
 
 import msgspec
@@ -43,7 +43,7 @@ class Asked(Generic[T]):
 
     method: str
     path: str
-    read: Callable[[bytes], T]
+    read: Callable[[bytes], T | Unfinished]
     body: bytes = b""
     kind: str = JSON
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -59,9 +59,12 @@ def _nothing(_body: bytes) -> None:
     """An answer that is empty."""
 
 
-def _event(event: Any, tags: Tags, now: Now, **more: Any) -> bytes:
-    asked = {"event": event, "tags": None if tags is None else list(tags), "now": _moment(now)}
-    return _ENCODER.encode(asked | more)
+def _body(tags: Tags, now: Now, **more: Any) -> bytes:
+    return _ENCODER.encode(_question(tags, now) | more)
+
+
+def _question(tags: Tags, now: Now) -> dict[str, Any]:
+    return {"tags": None if tags is None else list(tags), "now": _moment(now)}
 
 
 def _moment(now: Now) -> int | str | None:
@@ -70,19 +73,17 @@ def _moment(now: Now) -> int | str | None:
 
 def names() -> Asked[list[str]]:
     """The names of the indexes, in code-point order."""
-    return Asked(
-        "GET", "/v1/indexes", lambda body: [one["name"] for one in _decoded(body)["indexes"]]
-    )
+    return Asked("GET", "/v1/indexes", _each("indexes", lambda one: str(one["name"])))
 
 
 def search(name: str, event: Any, *, tags: Tags = None, now: Now = None) -> Asked[list[str]]:
     """The ids of the criteria that the event satisfies, in insertion order."""
-    return Asked("POST", _path(name, "match"), _ids, _event(event, tags, now))
+    return Asked("POST", _path(name, "match"), _ids, _body(tags, now, event=event))
 
 
 def scan(name: str, event: Any, *, tags: Tags = None, now: Now = None) -> Asked[list[str]]:
     """What `search` finds, by plain evaluation of one criterion after the other."""
-    return Asked("POST", _path(name, "scan"), _ids, _event(event, tags, now))
+    return Asked("POST", _path(name, "scan"), _ids, _body(tags, now, event=event))
 
 
 def top(
@@ -98,11 +99,8 @@ def top(
 ) -> Asked[list[Match]]:
     """The n best by score or priority, perhaps of each group, as `Index.top` has them."""
     given = None if weights is None else dict(weights)
-    body = _event(event, tags, now, n=n, weights=given, by=by, per=per)
-
-    def read(answer: bytes) -> list[Match]:
-        return [Match(one["id"], one["score"]) for one in _decoded(answer)["matches"]]
-
+    body = _body(tags, now, event=event, n=n, weights=given, by=by, per=per)
+    read = _each("matches", lambda one: Match(one["id"], one["score"]))
     return Asked("POST", _path(name, "top"), read, body)
 
 
@@ -110,12 +108,17 @@ def nearest(
     name: str, event: Any, n: int, *, tags: Tags = None, now: Now = None
 ) -> Asked[list[Near]]:
     """The n criteria that the event fails by the fewest predicates, and those."""
+    read = _each("near", lambda one: Near(one["id"], tuple(map(_explanation, one["failures"]))))
+    return Asked("POST", _path(name, "nearest"), read, _body(tags, now, event=event, n=n))
 
-    def read(answer: bytes) -> list[Near]:
-        near = _decoded(answer)["near"]
-        return [Near(one["id"], tuple(map(_explanation, one["failures"]))) for one in near]
 
-    return Asked("POST", _path(name, "nearest"), read, _event(event, tags, now, n=n))
+class Region(TypedDict, total=False):
+    """What is said of a region beside its conditions: the keywords of `Index.possible`."""
+
+    missing: Iterable[str]
+    present: Iterable[str]
+    tags: Tags
+    now: Now
 
 
 class Within(NamedTuple):
@@ -125,50 +128,33 @@ class Within(NamedTuple):
     exact: bool
 
 
-def possible(
-    name: str,
-    where: Where,
-    *,
-    missing: Iterable[str] = (),
-    present: Iterable[str] = (),
-    tags: Tags = None,
-    now: Now = None,
-) -> Asked[Within]:
+def possible(name: str, where: Where, **how: Unpack[Region]) -> Asked[Within]:
     """The criteria that some event within a region satisfies, as `Index.possible` has them."""
-    return _within("possible", name, where, missing, present, tags, now)
+    return _within("possible", name, where, **how)
 
 
-def certain(
-    name: str,
-    where: Where,
-    *,
-    missing: Iterable[str] = (),
-    present: Iterable[str] = (),
-    tags: Tags = None,
-    now: Now = None,
-) -> Asked[Within]:
+def certain(name: str, where: Where, **how: Unpack[Region]) -> Asked[Within]:
     """The criteria that every event within a region satisfies, as `Index.certain` has them."""
-    return _within("certain", name, where, missing, present, tags, now)
+    return _within("certain", name, where, **how)
 
 
 def _within(
     which: str,
     name: str,
     where: Where,
-    missing: Iterable[str],
-    present: Iterable[str],
-    tags: Tags,
-    now: Now,
+    *,
+    missing: Iterable[str] = (),
+    present: Iterable[str] = (),
+    tags: Tags = None,
+    now: Now = None,
 ) -> Asked[Within]:
-    about: dict[str, Any] = {"where": _text(where)}
-    about |= {"missing": list(missing), "present": list(present)}
-    about |= {"tags": None if tags is None else list(tags), "now": _moment(now)}
+    about = {"where": _text(where), "missing": list(missing), "present": list(present)}
 
     def read(answer: bytes) -> Within:
         found = _decoded(answer)
         return Within(found[which], found["exact"])
 
-    return Asked("POST", _path(name, "possible"), read, _ENCODER.encode(about))
+    return Asked("POST", _path(name, "possible"), read, _body(tags, now, **about))
 
 
 def _text(where: Where) -> str:
@@ -183,13 +169,12 @@ def undecided(
     name: str, event: Any, unknown: Iterable[str], *, tags: Tags = None, now: Now = None
 ) -> Asked[list[Undecided]]:
     """The criteria that depend on attributes of the event that are not known, and on which."""
-    body = _event(event, tags, now, unknown=list(unknown))
+    body = _body(tags, now, event=event, unknown=list(unknown))
 
-    def read(answer: bytes) -> list[Undecided]:
-        found = _decoded(answer)["undecided"]
-        return [Undecided(one["id"], tuple(one["attributes"]), one["exact"]) for one in found]
+    def read(one: Mapping[str, Any]) -> Undecided:
+        return Undecided(one["id"], tuple(one["attributes"]), one["exact"])
 
-    return Asked("POST", _path(name, "undecided"), read, body)
+    return Asked("POST", _path(name, "undecided"), _each("undecided", read), body)
 
 
 def explain(name: str, event: Any, id: str, *, now: Now = None) -> Asked[Explanation]:
@@ -210,9 +195,8 @@ def match_many(
     Events are a list of objects, JSON lines as bytes, or whatever Arrow reads as a table.
     """
     kind, body = _batch(events)
-    options = {"tags": None if tags is None else list(tags), "now": _moment(now), "n": n}
-    path = _path(name, "match_many")
-    return Asked("POST", path, _table, body, kind, options=options, accept=ARROW)
+    options = _question(tags, now) | {"n": n}
+    return Asked("POST", _path(name, "match_many"), _table, body, kind, options, ARROW)
 
 
 def _batch(events: Any) -> tuple[str, bytes]:
@@ -228,12 +212,10 @@ def _batch(events: Any) -> tuple[str, bytes]:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Generic[T]):
-    """What a job has come to: its result once it has ended."""
+class Unfinished:
+    """A job that has not ended: it is to be asked for again."""
 
-    result: T | None
     id: str
-    ended: bool
 
 
 def ratify(
@@ -243,7 +225,7 @@ def ratify(
     seed: int = 0,
     seconds: float | None = None,
     now: Now = None,
-) -> Asked[Outcome[Ratification]]:
+) -> Asked[Ratification]:
     """Compare the index with plain evaluation, on events made from it."""
     asked = {"full": full, "seed": seed, "seconds": seconds, "now": _moment(now)}
     return _begin(name, "ratify", asked, _ratified)
@@ -251,34 +233,26 @@ def ratify(
 
 def similarity(
     name: str, criterion: Criterion, *, seed: int = 0, n: int = 10, now: Now = None
-) -> Asked[Outcome[Similarity]]:
+) -> Asked[Similarity]:
     """The n criteria of the index that resemble a candidate most."""
     document = _decoded(criterion.document())
     asked = {"criterion": document, "seed": seed, "n": n, "now": _moment(now)}
     return _begin(name, "similarity", asked, lambda found: msgspec.convert(found, Similarity))
 
 
-def _begin(
-    name: str, kind: str, asked: Mapping[str, Any], read: Callable[[Any], T]
-) -> Asked[Outcome[T]]:
-    body = _ENCODER.encode(asked)
-    return Asked("POST", _path(name, kind), _outcome(read), body, safe=False)
-
-
-def again(begun: Asked[Outcome[T]], id: str) -> Asked[Outcome[T]]:
-    """The question what has become of a job."""
-    return Asked("GET", f"/v1/jobs/{quote(id, safe='')}", begun.read)
-
-
-def _outcome(read: Callable[[Any], T]) -> Callable[[bytes], Outcome[T]]:
-    def outcome(answer: bytes) -> Outcome[T]:
+def _begin(name: str, kind: str, asked: Mapping[str, Any], read: Callable[[Any], T]) -> Asked[T]:
+    def result(answer: bytes) -> T | Unfinished:
         job = _decoded(answer)
         if job["status"] in {"failed", "cancelled"}:
             raise ServiceError(None, f"job {job['id']}: {job['error'] or job['status']}")
-        done = job["status"] == "done"
-        return Outcome(read(job["result"]) if done else None, job["id"], done)
+        return read(job["result"]) if job["status"] == "done" else Unfinished(job["id"])
 
-    return outcome
+    return Asked("POST", _path(name, kind), result, _ENCODER.encode(asked), safe=False)
+
+
+def again(begun: Asked[T], id: str) -> Asked[T]:
+    """The question what has become of a job."""
+    return Asked("GET", f"/v1/jobs/{quote(id, safe='')}", begun.read)
 
 
 def _ratified(found: dict[str, Any]) -> Ratification:
@@ -369,6 +343,11 @@ def _listed(ids: Iterable[str]) -> bytes:
 
 def _decoded(body: bytes) -> Any:
     return msgspec.json.decode(body)
+
+
+def _each(key: str, read: Callable[[Any], T]) -> Callable[[bytes], list[T]]:
+    """How a list of objects in an answer is read, each by itself."""
+    return lambda body: [read(one) for one in _decoded(body)[key]]
 
 
 def _ids(body: bytes) -> list[str]:

@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from remuda.arrays import Longs
+from remuda.arrays import Longs, frozen
 from remuda.encoding.spaces import OTHER, OrderSpaces
+from remuda.encoding.texts import buffers_of
 from remuda.jit import kernel
 
 _NONE, _OTHER_FAMILY = -1, -2  # what the kernel says of a text that is no address of IPv4
@@ -28,12 +29,9 @@ def spaces_of(spaces: OrderSpaces, values: Any) -> NDArray[Any]:
 
 
 def _numbers(values: Any) -> Longs:
-    _, offsets, data = values.buffers()
-    wide = pa.types.is_large_string(values.type)
-    starts = np.frombuffer(offsets, np.int64 if wide else np.int32)
-    starts = starts[values.offset : values.offset + len(values) + 1].astype(np.int64)
+    data, edges = buffers_of(values)
     found = np.empty(len(values), np.int64)
-    _read(np.frombuffer(data or b"", np.uint8), starts, found)
+    _read(frozen(data), edges, found)
     return found
 
 

@@ -30,8 +30,11 @@ from remuda.model.values import Kind, tidy
 
 Array: TypeAlias = Any  # pyarrow has no types of its own
 
-_YEARS = FIRST_DAY, LAST_DAY
-_INSTANTS = FIRST_DAY * DAY, (LAST_DAY + 1) * DAY - 1
+# the first and the last day, and microsecond, that Python's calendar has
+_CALENDAR = {
+    Kind.DATE: (FIRST_DAY, LAST_DAY),
+    Kind.TIMESTAMP: (FIRST_DAY * DAY, (LAST_DAY + 1) * DAY - 1),
+}
 
 _SMALL_ROW = 1000  # columns of a row, of which a path sees all that there is
 _STRANGE = object()  # a value that is there, and satisfies nothing
@@ -97,27 +100,18 @@ class _KnownColumns:
 
 def _column(values: Array) -> Column | None:
     """Numbers as they are, days and microseconds of moments; None for all else."""
-    kind = values.type
-    if _is_machine_number(kind):
-        plain = values.cast(pa.int64() if pa.types.is_integer(kind) else pa.float64())
-        return _filled(plain, Kind.NUMBER)
-    if pa.types.is_date32(kind):
-        return _within(_filled(values.cast(pa.int32()).cast(pa.int64()), Kind.DATE), _YEARS)
-    if pa.types.is_timestamp(kind) and kind.unit == "us":
-        return _within(_filled(values.cast(pa.int64()), Kind.TIMESTAMP), _INSTANTS)
-    return None
-
-
-def _filled(values: Array, kind: Kind) -> Column:
-    valid = values.is_valid().to_numpy(zero_copy_only=False)
-    return Column(values.fill_null(0).to_numpy(zero_copy_only=False), valid, kind)
-
-
-def _within(column: Column, bounds: tuple[int, int]) -> Column | None:
-    """The column, where Python's calendar has all of it."""
-    least, most = bounds
-    inside = (column.values >= least) & (column.values <= most)
-    return column if bool(inside.all()) else None
+    kind = _order_of(values.type)
+    if kind is None:
+        return None
+    if kind is Kind.DATE:
+        values = values.cast(pa.int32())
+    plain = values.cast(pa.float64() if pa.types.is_floating(values.type) else pa.int64())
+    found = plain.fill_null(0).to_numpy(zero_copy_only=False)
+    if kind is not Kind.NUMBER:
+        least, most = _CALENDAR[kind]
+        if not ((found >= least) & (found <= most)).all():
+            return None
+    return Column(found, plain.is_valid().to_numpy(zero_copy_only=False), kind)
 
 
 def _computed(encoder: OriginEncoder, known: _KnownColumns) -> tuple[Longs, Ragged] | None:
@@ -208,7 +202,7 @@ def _everywhere(
             return None
         rows, spaces = [], []
         for column in map(_plain, whole.values()):
-            found = _of_elements(encoder, column, now)
+            found = _of_distinct(encoder, column, now, in_lists=True)
             rows.append(np.repeat(np.arange(n_rows), np.diff(found.starts)))
             spaces.append(found.items)
     except MemoryError:
@@ -525,12 +519,6 @@ class _Objects:
     def __len__(self) -> int:
         return len(self.values)
 
-    def is_valid(self) -> Array:
-        return pa.array([value is not None for value in self.values])
-
-    def drop_null(self) -> _Objects:
-        return _Objects([value for value in self.values if value is not None])
-
 
 def _spaces(encoder: OriginEncoder, values: Array, now: int) -> Ragged:
     """The spaces of each row on the attribute's dimensions."""
@@ -553,11 +541,11 @@ def _spaces(encoder: OriginEncoder, values: Array, now: int) -> Ragged:
 
 def _present(values: Array) -> tuple[Longs, Array]:
     """The rows that have a value, and those values; all of objects, which are seen one by one."""
-    if values.null_count == 0 or isinstance(values, _Objects) or _is_object(values.type):
+    if values.null_count == 0 or isinstance(values, _Objects):
         return np.arange(len(values)), values
-    if isinstance(values, pa.ChunkedArray) and values.num_chunks == 1:
-        values = values.chunk(0)
-    if isinstance(values, pa.Array) and _is_machine_number(values.type):
+    if pa.types.is_struct(values.type) or pa.types.is_map(values.type):
+        return np.arange(len(values)), values
+    if _is_machine_number(values.type):
         return _present_numbers(values)
     valid = values.is_valid().to_numpy(zero_copy_only=False)
     return np.flatnonzero(valid), values.drop_null()
@@ -573,10 +561,6 @@ def _present_numbers(values: pa.Array) -> tuple[Longs, Array]:
     return present, pa.array(numbers[present])
 
 
-def _is_object(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_struct(kind) or pa.types.is_map(kind))
-
-
 def _each(encoder: OriginEncoder, values: list[Any], now: int) -> Ragged:
     return ragged(encoder.each(values, now))
 
@@ -589,15 +573,11 @@ def _sees_empty(encoder: OriginEncoder) -> bool:
     return isinstance(encoder.origin, Attribute) and encoder.origin.empty
 
 
-def _of_distinct(encoder: OriginEncoder, values: Array, now: int) -> Ragged:
-    """The spaces of each row; none of null."""
-    codes, spaces = _coded_spaces(encoder, values, now)
-    return take_rows(spaces, codes)
-
-
-def _of_elements(encoder: OriginEncoder, values: Array, now: int) -> Ragged:
-    """The same of values that stand in lists, where null and what functions lack is something."""
-    codes, spaces = _coded_spaces(encoder, values, now, in_lists=True)
+def _of_distinct(
+    encoder: OriginEncoder, values: Array, now: int, *, in_lists: bool = False
+) -> Ragged:
+    """The spaces of each row; in lists, null and what functions lack is something, too."""
+    codes, spaces = _coded_spaces(encoder, values, now, in_lists=in_lists)
     return take_rows(spaces, codes)
 
 
@@ -646,10 +626,11 @@ def _of_texts(encoder: OriginEncoder, texts: Array, now: int, alone: bool) -> Ra
 
 def _scanned(terms: Sequence[TermEncoder], texts: Array) -> Ragged:
     """The spaces of texts, by the scan."""
-    lowered = _lowered(texts) if any(term.lowers for term in terms) else texts
+    lowered = _lowered(texts) if any(term.texts.lowers for term in terms) else texts
     scan = terms[0].scan
     assert scan is not None
-    return scan.of_arrays([(term.number, lowered if term.lowers else texts) for term in terms])
+    own = [(term.number, lowered if term.texts.lowers else texts) for term in terms]
+    return scan.of_arrays(own)
 
 
 def _recalled(encoder: OriginEncoder, terms: Sequence[TermEncoder], texts: Array) -> Ragged:
@@ -660,10 +641,10 @@ def _recalled(encoder: OriginEncoder, terms: Sequence[TermEncoder], texts: Array
     rows, unknown = known.rows, known.unknown
     if len(unknown) == len(texts):
         rows = _scanned(terms, texts)
-        keep_texts(memory, encoder.number, frozen(data), edges, known, rows)
+        keep_texts(memory, encoder.number, frozen(data), edges, known.entries, rows)
     elif len(unknown):
         more = _scanned(terms, texts.take(pa.array(unknown)))
-        keep_texts(memory, encoder.number, frozen(data), edges, known, more)
+        keep_texts(memory, encoder.number, frozen(data), edges, known.entries, more)
         places = np.arange(len(texts))
         places[unknown] = len(texts) + np.arange(len(unknown))
         both = np.concatenate([rows.starts[:-1], rows.starts[-1] + more.starts])
@@ -818,7 +799,7 @@ def _of_lists(encoder: OriginEncoder, values: Array, now: int) -> Ragged:
         return _each(encoder, _rows_of(encoder, values), now)
     empty = _sees_empty(encoder)
     if encoder.by_element and not (empty and (lengths == 0).any()):
-        found = _of_elements(encoder, elements, now)
+        found = _of_distinct(encoder, elements, now, in_lists=True)
         rows_of = np.repeat(np.repeat(np.arange(len(lengths)), lengths), np.diff(found.starts))
         return by_row(rows_of, found.items, len(lengths))
     codes, distinct = _codes(elements)
@@ -1011,4 +992,4 @@ def _cut(start: int, spaces: ValueSpaces, kind: Kind, whole: bool) -> Cut:
     first = start + spaces.first[kind]
     if kind is Kind.NUMBER:
         return Cut(first, spaces.thresholds[0 if whole else 1], other)
-    return Cut(first, spaces.moments[kind], other, *(_YEARS if kind is Kind.DATE else _INSTANTS))
+    return Cut(first, spaces.moments[kind], other, *_CALENDAR[kind])

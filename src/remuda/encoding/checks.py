@@ -100,8 +100,7 @@ def _check_predicates(predicates: Predicates, table: ClauseTable) -> None:
     check_bools(predicates.every, n, "predicates")
     check_starts(predicates.span_starts, n, len(predicates.span_lo), "spans")
     check(predicates.span_lo.shape == predicates.span_hi.shape, "spans")
-    spans = predicates.span_starts, predicates.span_lo, predicates.span_hi
-    check(_ascending(table.space_starts, predicates.dim, *spans), "spans")
+    check(_ascending(table.space_starts, predicates), "spans")
 
 
 def _check_owners(owners: Ragged, n_rows: int, n_criteria: int) -> None:
@@ -144,10 +143,9 @@ def _once(starts: Longs, items: Ints, dims: Ints, n_dims: int) -> bool:
 
 
 @kernel
-def _ascending(
-    space_starts: Ints, dims: Ints, span_starts: Ints, span_lo: Ints, span_hi: Ints
-) -> bool:
+def _ascending(space_starts: Ints, predicates: Predicates) -> bool:
     """Whether the spans of each predicate ascend within the present spaces of its dimension."""
+    dims, _, _, span_starts, span_lo, span_hi = predicates
     for predicate in range(len(dims)):
         before, end = space_starts[dims[predicate]] + 1, space_starts[dims[predicate] + 1]
         for i in range(span_starts[predicate], span_starts[predicate + 1]):

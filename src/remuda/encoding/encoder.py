@@ -185,11 +185,6 @@ class TermEncoder:
         """Whether the spaces of a list are those of its elements, all together."""
         return self._chain is not None and not self.asked and not self.sets.sizes
 
-    @property
-    def lowers(self) -> bool:
-        """Whether texts are looked at in lower case."""
-        return self.texts.lowers
-
     def value(self, raw: Any, now: int) -> Any:
         """The value of the term for a present raw value; None where it is missing."""
         if self._joined is not None and list not in map(type, raw):
@@ -309,14 +304,10 @@ class Memory:
         size = getsizeof(key) + (sum(map(_size, raw)) if type(raw) in (list, tuple) else 0)
         if size > _LARGE:
             return
-        self.make_room(_ENTRY + size + getsizeof(spaces))
-        seen[key] = spaces
-
-    def make_room(self, n_bytes: int) -> None:
-        """Count what is remembered now; start anew where it is too much."""
-        self.taken += n_bytes
+        self.taken += _ENTRY + size + getsizeof(spaces)
         if self.taken > _REMEMBERED:
             self.forget()
+        seen[key] = spaces
 
     def forget(self) -> None:
         """Start anew."""

@@ -13,17 +13,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from remuda.encoding import arrow
+from remuda.encoding import arrow, device_columns
 from remuda.encoding.columns import Columns
-from remuda.encoding.device_columns import (
-    DeviceRows,
-    are_columns,
-    is_batch,
-    is_stream,
-    rows_of_batch,
-    rows_of_columns,
-    rows_of_stream,
-)
+from remuda.encoding.device_columns import DeviceRows
 from remuda.encoding.encoder import Encoder
 from remuda.encoding.frames import table_of
 from remuda.encoding.table import EventBatch
@@ -168,12 +160,12 @@ class Source:
             return self._whole(events if isinstance(events, list) else list(events))
         if isinstance(events, pa.Table | pa.RecordBatch):
             return self._whole(events)
-        if are_columns(events):
-            return self._whole(rows_of_columns(events))
-        if is_stream(events):
-            return map(Portion, rows_of_stream(events))
-        if is_batch(events):
-            return self._whole(rows_of_batch(events))
+        if device_columns.are_columns(events):
+            return self._whole(device_columns.rows_of_columns(events))
+        if device_columns.is_stream(events):
+            return map(Portion, device_columns.rows_of_stream(events))
+        if device_columns.is_batch(events):
+            return self._whole(device_columns.rows_of_batch(events))
         if _is_arrow(events):
             return self._of_arrow(events)
         if isinstance(events, bytes | bytearray | memoryview):
@@ -212,7 +204,7 @@ def _is_arrow(value: Any) -> bool:
 
 def _is_part(value: Any) -> bool:
     """Whether an item is not an event, but several of them."""
-    return isinstance(value, Portion) or _is_arrow(value) or is_batch(value)
+    return isinstance(value, Portion) or _is_arrow(value) or device_columns.is_batch(value)
 
 
 def _of_items(items: Iterator[Any]) -> Iterator[Portion]:

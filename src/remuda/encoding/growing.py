@@ -13,20 +13,17 @@ import numpy as np
 
 from remuda.arrays import Ints, frozen, ragged, starts_of
 from remuda.encoding.encoder import Asker, Encoder, Plainly
-from remuda.encoding.narrowing import base_of
-from remuda.encoding.spaces import LackSpaces
 from remuda.encoding.splitting import NoRoom, SplitOrder, SplitValues
 from remuda.encoding.table import ClauseTable, EventBatch, Predicates
 from remuda.encoding.vocabulary import (
     YES,
-    YES_OR_NO,
     Dimension,
     PredicatePool,
     Spaces,
-    View,
     Vocabulary,
     accepted,
-    order_of,
+    base_of,
+    partitioned,
 )
 from remuda.model.conditions import Condition
 from remuda.model.expressions import Predicate
@@ -85,7 +82,8 @@ class Growing:
         self.gap = min(max(_NUMBERS // max(n_cuts, 1), _GAPS[0]), _GAPS[1])
         for base, own in conditions.items():
             if base.copy == 0:
-                self._known[base] = self._partition(base, own, hot)
+                made = SplitValues.laid_out, SplitOrder.laid_out
+                self._known[base] = partitioned(base, *made, own, self.gap, hot)
         n = len(listed)
         widths = [_width(self._known[base_of(one)]) for one in listed]
         self._free_wide = list(range(n, n + _FREE + n // 4))
@@ -98,17 +96,6 @@ class Growing:
         self._starts, self._widths = starts.tolist(), widths
         for dim, dimension in enumerate(listed):
             self._take_up(dimension, dim)
-
-    def _partition(self, base: Dimension, conditions: list[Condition], hot: object) -> Spaces:
-        match base.view:
-            case View.VALUE:
-                return SplitValues.laid_out(conditions, self.gap, hot)
-            case View.LACK:
-                return LackSpaces()
-            case View.VERSION | View.SEMVER | View.NETWORK | View.TREE:
-                return SplitOrder.laid_out(order_of(base), conditions, self.gap, hot)
-            case View.PATTERN | View.SET | View.TEST | View.ELEMENTS:
-                return None
 
     def add(self, clause: Iterable[Predicate]) -> tuple[int, ...]:
         """The numbers of a clause's predicates, each on a dimension of its own."""
@@ -141,14 +128,9 @@ class Growing:
         """Clauses of predicates that all were there when it was laid out."""
         found = [self.encoded(number) for number in range(len(self.pool.predicates))]
         spans = np.array([span for one in found for span in one[3]], np.int32).reshape(-1, 2)
-        predicates = Predicates(
-            np.array([one[0] for one in found], np.int32),
-            np.array([one[1] for one in found], np.bool_),
-            np.array([one[2] for one in found], np.bool_),
-            starts_of([len(one[3]) for one in found]).astype(np.int32),
-            *np.ascontiguousarray(spans.T),
-        )
-        return ClauseTable(self.space_starts, frozen(predicates), frozen(ragged(clauses)))
+        dims, on_missing, every, own = zip(*found, strict=True) if found else ((), (), (), ())
+        predicates = Predicates.of(dims, on_missing, every, list(map(len, own)), *spans.T)
+        return ClauseTable(self.space_starts, predicates, ragged(clauses))
 
     def batch(self, events: EventBatch) -> EventBatch:
         """Events from columns with their spaces ascending: dimensions that came late may not be."""
@@ -165,7 +147,11 @@ class Growing:
             return self._dims[listed]
         for dimension in list(self.pool.dimensions)[len(self._dims) : listed + 1]:
             base = base_of(dimension)
-            spaces = self._known[base] if base in self._known else self._fresh(base)
+            spaces = (
+                self._known[base]
+                if base in self._known
+                else partitioned(base, SplitValues, SplitOrder, _WIDE)
+            )
             width = _width(spaces)
             free = self._free_narrow if width == YES and self._free_narrow else self._free_wide
             if not free or width > self._widths[free[-1]]:
@@ -173,13 +159,6 @@ class Growing:
             self._known[base] = spaces
             self._take_up(dimension, free.pop())
         return self._dims[listed]
-
-    def _fresh(self, base: Dimension) -> Spaces:
-        if base.view is View.VALUE:
-            return SplitValues(_WIDE)
-        if base.view in YES_OR_NO:
-            return None
-        return LackSpaces() if base.view is View.LACK else SplitOrder(order_of(base), _WIDE)
 
     def _take_up(self, dimension: Dimension, dim: int) -> None:
         self._dims.append(dim)

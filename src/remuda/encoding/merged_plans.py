@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of, take_rows
+from remuda.arrays import Ints, Longs, Ragged, frozen, starts_of, take_rows
 from remuda.encoding.narrowing import places_of, remaining
 from remuda.encoding.plan import Plan, marked
 from remuda.encoding.programs import Programs
 from remuda.encoding.table import ClauseTable, CnfTable, Predicates
-from remuda.encoding.uniting import Shared, share
+from remuda.encoding.uniting import Images, Shared, share
 from remuda.encoding.vocabulary import Vocabulary
 from remuda.jit import kernel
 
@@ -90,7 +90,7 @@ def _merged(table: ClauseTable, shared: Shared) -> tuple[_Merged, Longs]:
 def _spans(table: ClauseTable, shared: Shared) -> tuple[Longs, Longs]:
     """How many spans each predicate has in the shared spaces, and those, ascending."""
     starts, pieces = _images(
-        *table.predicates, table.space_starts, *shared.images, shared.other_starts, shared.others
+        table.predicates, table.space_starts, shared.images, shared.other_starts, shared.others
     )
     predicates = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     order = np.argsort(predicates * (pieces.max(initial=0) + 1) + pieces[:, 0])
@@ -105,20 +105,11 @@ def _spans(table: ClauseTable, shared: Shared) -> tuple[Longs, Longs]:
 
 @kernel
 def _images(
-    dims: Ints,
-    on_missing: Bools,  # noqa: ARG001 - all of a table is unpacked into it
-    every: Bools,  # noqa: ARG001
-    span_starts: Ints,
-    span_lo: Ints,
-    span_hi: Ints,
-    space_starts: Ints,
-    lo: Longs,
-    hi: Longs,
-    last: Longs,
-    other_starts: Longs,
-    others: Longs,
+    predicates: Predicates, space_starts: Ints, images: Images, other_starts: Longs, others: Longs
 ) -> tuple[Longs, Longs]:
     """The pieces that the spans of each predicate become, in any order, some of them empty."""
+    dims, _, _, span_starts, span_lo, span_hi = predicates
+    lo, hi, last = images
     starts = np.zeros(len(dims) + 1, np.int64)
     pieces = np.empty((0, 2), np.int64)
     for writing in (False, True):  # they are counted first
@@ -234,20 +225,13 @@ def _vocabulary(shared: Shared, merged: _Merged, chosen: Longs, copies: Longs) -
     flags = pairs[heads, 1]
     counts = np.diff(at.starts) - 1
     spans = pairs[~heads] + np.repeat(space_starts[dims], counts)[:, None]
-    predicates = Predicates(
-        dims.astype(np.int32),
-        flags & _ON_MISSING > 0,
-        flags & _EVERY > 0,
-        starts_of(counts).astype(np.int32),
-        spans[:, 0].astype(np.int32),
-        spans[:, 1].astype(np.int32),
-    )
+    on_missing, every = flags & _ON_MISSING > 0, flags & _EVERY > 0
     pairs_of = list(zip(own.tolist(), number.tolist(), strict=True))
     return Vocabulary(
         tuple(replace(shared.dimensions[dim], copy=copy) for dim, copy in pairs_of),
         tuple(shared.spaces[dim] for dim, _ in pairs_of),
         frozen(space_starts.astype(np.int32)),
-        frozen(predicates),
+        Predicates.of(dims, on_missing, every, counts, *spans.T),
     )
 
 

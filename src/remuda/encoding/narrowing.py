@@ -13,7 +13,7 @@ from remuda.arrays import Ints, Longs, Ragged, starts_of, take_rows
 from remuda.encoding.plan import Plan
 from remuda.encoding.programs import Programs
 from remuda.encoding.table import ClauseTable, CnfTable, Predicates
-from remuda.encoding.vocabulary import Dimension, Vocabulary
+from remuda.encoding.vocabulary import Dimension, Vocabulary, base_of
 
 GONE = -1
 
@@ -26,11 +26,6 @@ def remaining(plans: Sequence[tuple[Plan, Vocabulary]], numbers: Longs) -> Plan:
     """
     whole = _side_by_side([one for one, _ in plans])
     return _narrowed(_without_copies(whole, [words for _, words in plans]), numbers)
-
-
-def base_of(dimension: Dimension) -> Dimension:
-    """The dimension that this one is a copy of, or itself."""
-    return replace(dimension, copy=0) if dimension.copy else dimension
 
 
 def _side_by_side(plans: Sequence[Plan]) -> Plan:

@@ -157,12 +157,9 @@ class _Planner:
                 rows = sorted(self.disjunctions.add(self._row_of(clause)) for clause in demands)
                 self._own(self.cnf_rows, tuple(rows))
             case Form.TREE:
-                fold(expression, lambda node, _: self._mention(node))
+                for predicate in leaves_of(expression):
+                    self.pool.add(predicate)
                 self.trees.append((len(self.checked) - 1, expression))
-
-    def _mention(self, node: Expression) -> None:
-        if isinstance(node, Predicate):
-            self.pool.add(node)
 
     def _add_filters(self, vocabulary: Vocabulary) -> None:
         """Necessary clauses for the trees, now that it is known how much each predicate accepts."""
@@ -170,7 +167,7 @@ class _Planner:
             return
         shares, asked = _shares(vocabulary), self._askers()
         for _, tree in self.trees:
-            for predicate in _leaves_of(tree):
+            for predicate in leaves_of(tree):
                 number = self.pool.add(predicate)
                 if shares[number] == _YES:
                     others = max(asked[number] - 1, 0) / len(self.checked)
@@ -317,7 +314,7 @@ def _is_dnf(flattened: Expression) -> bool:
     )
 
 
-def _leaves_of(expression: Expression) -> list[Predicate]:
+def leaves_of(expression: Expression) -> list[Predicate]:
     """The predicates of an expression."""
     found: list[Predicate] = []
     fold(expression, lambda node, _: found.append(node) if isinstance(node, Predicate) else None)

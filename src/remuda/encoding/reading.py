@@ -53,7 +53,7 @@ from remuda.pythonapi import (
 
 U = np.uint64
 MOST_FIELDS = MAX_VISITS // 3  # of an event that is known to be looked at as a whole
-NOTHING, ALONE = -2, -1  # instead of a group: nothing is asked, or more than the scan can say
+NOTHING = -2  # instead of a group: nothing is asked; -1: more than the scan can say
 _LONGEST = 1 << 16  # bytes of a text
 _MOST_ELEMENTS = 1 << 10
 _NOTES = 1 << 12
@@ -196,8 +196,9 @@ class Reader:
         kinds = [id(one) for one in (str, int, float, bool, type(None), list, True)]
         kinds += [id(_NAME_OF_LOWER), any(one != other for one, other in groups), *always]
         self._scanner = scanner
+        letters = np.frombuffer(b"".join(encoded), np.uint8)
         self._known = (
-            scanner.words, *scanner.groups, least, np.array(kinds), _octets(b"".join(encoded)),
+            scanner.words, *scanner.groups, least, np.array(kinds), letters,
             starts_of(list(map(len, encoded))), slots.ravel(),
             np.array(groups, np.int64).T.ravel(), np.array(beside, np.uint8),
             *_paired(pairs, {name: field for field, name in enumerate(names)}),
@@ -278,10 +279,6 @@ def _paired(pairs: Sequence[Pair], field_of: dict[str, int]) -> Iterator[Any]:
     spaces = [space for one in pairs for some in one.spaces for space in some]
     yield from (is_mate, starts_of(counts), np.array(facts, np.int64).ravel())
     yield np.array(spaces, np.int32)
-
-
-def _octets(data: bytes) -> Bytes:
-    return np.frombuffer(data, np.uint8)
 
 
 # Kernels: objects are addresses

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from remuda.encoding.cuts import Cut, n_before, n_up_to
 from remuda.encoding.forms import MAX_CLAUSES, Form, form_of
+from remuda.encoding.plan import leaves_of
 from remuda.encoding.spaces import OTHER, Span, ValueSpaces, range_cuts
 from remuda.encoding.vocabulary import View, view_of
 from remuda.encoding.witnesses import is_scalar, value_between
@@ -55,8 +56,9 @@ class Values:
     @classmethod
     def of(cls, condition: Expression, attribute: Attribute, now: int) -> Values:
         """Those that an expression about the one attribute holds for."""
-        predicates = list(_leaves(condition))
-        spaces = _partition(predicates)
+        predicates = leaves_of(condition)
+        conditions = (predicate.condition for predicate in predicates)
+        spaces = ValueSpaces([one for one in conditions if view_of(one) is View.VALUE])
         everything = frozenset(range(spaces.n_present + 1))
         cells = fold(condition, lambda *node: _cells(spaces, everything, *node))
         lived = {cell for lo, hi in inhabited(spaces) for cell in range(lo, hi)}
@@ -75,11 +77,6 @@ class Values:
     @property
     def may_be_missing(self) -> bool:
         return MISSING in self.cells
-
-    @property
-    def fixed(self) -> bool:
-        """Whether there is one value, or none, and no doubt about it."""
-        return self.finite is not None and len(self.finite) + self.may_be_missing == 1
 
     def intervals(self) -> Iterator[Interval]:
         """The ordered values, neighbours as one."""
@@ -320,7 +317,7 @@ def _path(part: Expression) -> Attribute:
     """The one attribute that a part of a region is about."""
     if isinstance(part, Predicate) and isinstance(part.term, Attribute):
         return part.term.path
-    terms = {predicate.term for predicate in _leaves(part)}
+    terms = {predicate.term for predicate in leaves_of(part)}
     paths = {one.path if isinstance(one, Attribute) else one for one in terms}
     if not paths:
         raise InvalidRegion("no event can be in one that is false")
@@ -330,18 +327,6 @@ def _path(part: Expression) -> Attribute:
     if not isinstance(path, Attribute):
         raise InvalidRegion(f"{path} is no plain attribute")
     return path
-
-
-def _leaves(expression: Expression) -> Iterator[Predicate]:
-    if isinstance(expression, Predicate):
-        yield expression
-    for part in expression.parts:
-        yield from _leaves(part)
-
-
-def _partition(predicates: Iterable[Predicate]) -> ValueSpaces:
-    conditions = (predicate.condition for predicate in predicates)
-    return ValueSpaces([one for one in conditions if view_of(one) is View.VALUE])
 
 
 def _is_plain(predicate: Predicate) -> bool:

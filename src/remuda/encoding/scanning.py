@@ -238,7 +238,9 @@ def _automaton(
     Literals are numbered from `first_literal` on.
     """
     cells, row_of, ends = _states(data, starts, classes)
-    n_rows = row_of.max() + 1
+    n_rows = 0
+    for state in range(len(row_of)):
+        n_rows = max(n_rows, row_of[state] + 1)
     rows = np.zeros((n_rows, n_classes), np.int32)
     for state in range(len(cells)):
         fail, first = np.int64(cells[state, 2]), np.int64(cells[state, 0])

@@ -80,9 +80,9 @@ class ValueSpaces:
         if found is None:
             return self.points.get(key(value), OTHER) if value is not None else OTHER
         kind, comparable = found
-        if kind not in self.first:
+        if kind not in self.cuts:
             return OTHER
-        return self.first[kind] + n_before(self.cuts[kind], (comparable, AFTER))
+        return self._at(kind, n_before(self.cuts[kind], (comparable, AFTER)))
 
     def spans(self, condition: Condition) -> list[Span]:
         """The present spaces whose values the condition accepts."""
@@ -125,10 +125,10 @@ class ValueSpaces:
 
     def of_numbers(self, numbers: NDArray[Any], whole: bool) -> NDArray[Any]:
         """The spaces of machine numbers, whole ones or floats."""
-        if Kind.NUMBER not in self.first:
+        if Kind.NUMBER not in self.cuts:
             return np.full(len(numbers), OTHER)
         thresholds = self.thresholds[0 if whole else 1]
-        found = self.first[Kind.NUMBER] + np.searchsorted(thresholds, numbers, side="right")
+        found = self._numbers_at(np.searchsorted(thresholds, numbers, side="right"))
         return found if whole else np.where(np.isnan(numbers), OTHER, found)
 
     def point(self, point: Hashable) -> int:
@@ -138,10 +138,18 @@ class ValueSpaces:
         return self.of(point)
 
     def _between(self, kind: Kind, lower: Cut | None, upper: Cut | None) -> list[Span]:
-        cuts, first = self.cuts[kind], self.first[kind]
+        cuts = self.cuts[kind]
         begin = 0 if lower is None else n_before(cuts, lower) + 1
         end = len(cuts) + 1 if upper is None else n_before(cuts, upper) + 1
-        return [(first + begin, first + end)] if begin < end else []
+        return [(self._at(kind, begin), self._at(kind, end))] if begin < end else []
+
+    def _at(self, kind: Kind, place: int) -> int:
+        """The space of a kind that has so many cuts before it; behind the last, the end."""
+        return self.first[kind] + place
+
+    def _numbers_at(self, places: NDArray[Any]) -> NDArray[Any]:
+        """The same of numbers, many at once."""
+        return self.first[Kind.NUMBER] + places
 
 
 class LackSpaces:

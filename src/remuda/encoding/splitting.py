@@ -9,23 +9,18 @@ short to be divided there is no room, and everything is numbered anew.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from remuda.arrays import Longs
 from remuda.encoding.cuts import Cut
-from remuda.encoding.spaces import (
-    OTHER,
-    Order,
-    OrderSpaces,
-    Span,
-    ValueSpaces,
-    collected,
-)
+from remuda.encoding.spaces import OTHER, Order, OrderSpaces, ValueSpaces, collected
 from remuda.model.conditions import Condition
-from remuda.model.values import Kind, key, ordered
+from remuda.model.lazily import lazily
+from remuda.model.values import Kind
 
 _STEP = 256  # of what is left of a run, one in so many goes to each of cuts that come in order
 _OPEN = 8  # gaps at both ends of an order, where new values are likely
@@ -107,7 +102,6 @@ class SplitValues(ValueSpaces):
         self.n_present = width
         self.runs: dict[Kind, Runs] = {}
         self._other_end = width + 1
-        self._numbers: dict[bool, tuple[NDArray[Any], NDArray[Any]]] = {}
 
     @classmethod
     def laid_out(cls, conditions: Iterable[Condition], gap: int, hot: Any = None) -> SplitValues:
@@ -144,38 +138,19 @@ class SplitValues(ValueSpaces):
             for cut in own:
                 changed |= self.runs[kind].enter(cut)
         if changed:
-            self._numbers = {}
-            self.__dict__.pop("thresholds", None)
+            for made in ("thresholds", "_number_firsts"):
+                self.__dict__.pop(made, None)
         return changed
 
-    def of(self, value: Any) -> int:
-        found = ordered(value)
-        if found is None:
-            return self.points.get(key(value), OTHER) if value is not None else OTHER
-        kind, comparable = found
-        if kind not in self.runs:
-            return OTHER
-        runs = self.runs[kind]
-        return runs.firsts[bisect_left(runs.cuts, (comparable, 0.5))]
+    def _at(self, kind: Kind, place: int) -> int:
+        return self.runs[kind].at(place)
 
-    def of_numbers(self, numbers: NDArray[Any], whole: bool) -> NDArray[Any]:
-        if Kind.NUMBER not in self.runs:
-            return np.full(len(numbers), OTHER)
-        if whole not in self._numbers:
-            firsts = np.array(self.runs[Kind.NUMBER].firsts, np.int64)
-            self._numbers[whole] = self.thresholds[0 if whole else 1], firsts
-        thresholds, firsts = self._numbers[whole]
-        found = firsts[np.searchsorted(thresholds, numbers, side="right")]
-        return found if whole else np.where(np.isnan(numbers), OTHER, found)
+    def _numbers_at(self, places: NDArray[Any]) -> NDArray[Any]:
+        return np.take(self._number_firsts, places)
 
-    def point(self, point: Hashable) -> int:
-        return self.points[point] if point in self.points else self.of(point)
-
-    def _between(self, kind: Kind, lower: Cut | None, upper: Cut | None) -> list[Span]:
-        runs = self.runs[kind]
-        begin = 0 if lower is None else runs.place(lower) + 1
-        end = len(runs.cuts) + 1 if upper is None else runs.place(upper) + 1
-        return [(runs.at(begin), runs.at(end))] if begin < end else []
+    @lazily
+    def _number_firsts(self) -> Longs:
+        return np.array(self.runs[Kind.NUMBER].firsts, np.int64)
 
     def _take_up(self, kind: Kind, runs: Runs) -> None:
         self.runs[kind], self.cuts[kind] = runs, runs.cuts

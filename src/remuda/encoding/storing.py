@@ -11,7 +11,7 @@ from remuda.arrays import starts_of
 from remuda.encoding.cuts import Cut, of_whole
 from remuda.encoding.spaces import LackSpaces, OrderSpaces, ValueSpaces
 from remuda.encoding.table import ClauseTable
-from remuda.encoding.vocabulary import YES, Dimension, Spaces, View, Vocabulary, order_of
+from remuda.encoding.vocabulary import YES, Dimension, Spaces, View, Vocabulary, partitioned
 from remuda.language import json_form
 from remuda.model.binding import bound_predicate
 from remuda.model.conditions import Absent, Condition, In, Network, Version
@@ -47,7 +47,7 @@ def read_vocabulary(
         written = document["spaces"]
         same = [one for own, one in known if own == written]
         if not same:
-            same = [_spaces(dimension, written)]
+            same = [partitioned(dimension, _read_values, OrderSpaces.restored, written)]
             known.append((written, same[0]))
         spaces.append(same[0])
     sizes = [1 + (YES if one is None else one.n_present) for one in spaces]
@@ -93,23 +93,15 @@ def _written_spaces(spaces: Spaces) -> Any:
     }
 
 
-def _spaces(dimension: Dimension, written: Any) -> Spaces:
-    match dimension.view:
-        case View.VALUE:
-            cuts = {
-                Kind(kind): _cuts(json_form.read_values(values), sides)
-                for kind, (values, sides) in written["cuts"].items()
-            }
-            points = list(map(key, json_form.read_values(written["points"])))
-            if len(points) != len(set(points)):
-                raise ValueError("a point is there twice")
-            return ValueSpaces.restored(points, cuts)
-        case View.VERSION | View.SEMVER | View.NETWORK | View.TREE:
-            return OrderSpaces.restored(order_of(dimension), written)
-        case View.LACK:
-            return LackSpaces()
-        case View.PATTERN | View.SET | View.TEST | View.ELEMENTS:
-            return None
+def _read_values(written: Any) -> ValueSpaces:
+    cuts = {
+        Kind(kind): _cuts(json_form.read_values(values), sides)
+        for kind, (values, sides) in written["cuts"].items()
+    }
+    points = list(map(key, json_form.read_values(written["points"])))
+    if len(points) != len(set(points)):
+        raise ValueError("a point is there twice")
+    return ValueSpaces.restored(points, cuts)
 
 
 def _cuts(values: list[Any], sides: list[int]) -> Sequence[Cut]:

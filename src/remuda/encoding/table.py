@@ -14,8 +14,9 @@ Within one clause, no dimension occurs twice.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,6 +35,16 @@ class Predicates(NamedTuple):
     span_starts: Ints
     span_lo: Ints
     span_hi: Ints
+
+    @classmethod
+    def of(
+        cls, dim: Any, on_missing: Any, every: Any, n_spans: Sequence[int] | Longs, lo: Any, hi: Any
+    ) -> Predicates:
+        """Predicates of plain columns; each has so many of the spans."""
+        starts = starts_of(n_spans).astype(np.int32)
+        dim, lo, hi = (np.ascontiguousarray(one, np.int32) for one in (dim, lo, hi))
+        missing, all_of = (np.ascontiguousarray(one, np.bool_) for one in (on_missing, every))
+        return frozen(cls(dim, missing, all_of, starts, lo, hi))
 
     @property
     def n_accepted(self) -> Longs:
@@ -100,68 +111,6 @@ class EventBatch:
         return EventBatch(starts - starts[0], self.spaces[starts[0] : starts[-1]])
 
 
-def intervals(
-    n_values: int | Ints,
-    clause_starts: Longs,
-    dims: Ints,
-    lo: Ints,
-    hi: Ints,
-    *,
-    negated: Bools | None = None,
-    strong: Bools | None = None,
-    n_dims: int | None = None,
-) -> ClauseTable:
-    """A table from plain columns: clause i asks for lo <= value <= hi on each of its dimensions.
-
-    Values run from 0 to `n_values - 1` and each is a space of its own (value v is the present
-    space v + 1 of its dimension). This is how generated workloads enter, without a Python loop.
-    """
-    n_dims = int(dims.max()) + 1 if n_dims is None else n_dims
-    sizes = np.broadcast_to(np.asarray(n_values, np.int64), (n_dims,))
-    space_starts = starts_of(sizes + 1)
-    if space_starts[-1] > np.iinfo(np.int32).max:
-        raise ValueError("more than 2^31 spaces")
-    negated = np.zeros(len(dims), np.bool_) if negated is None else negated
-    strong = np.zeros(len(dims), np.bool_) if strong is None else strong
-    columns = np.stack([dims, lo, hi, negated, strong], axis=1).astype(np.int64)
-    shape = [n_dims, int(sizes.max()) + 1, int(sizes.max()) + 1, 2, 2]
-    packed = np.zeros(len(dims), np.int64)
-    for column, size in zip(columns.T, shape, strict=True):
-        packed = packed * size + column
-    _, first, inverse = np.unique(packed, return_index=True, return_inverse=True)
-    distinct = columns[first]
-    return ClauseTable(
-        frozen(space_starts.astype(np.int32)),
-        _interval_predicates(distinct, space_starts),
-        frozen(Ragged(clause_starts.astype(np.int64), inverse.astype(np.int32).ravel())),
-    )
-
-
 def events_of_values(space_starts: Ints, starts: Longs, dims: Ints, values: Ints) -> EventBatch:
-    """Events of plain columns, as in `intervals`; dimensions ascend within each event."""
+    """Events of plain columns: value v is space v + 1 of its dimension; dimensions ascend."""
     return EventBatch(starts.astype(np.int64), (space_starts[dims] + 1 + values).astype(np.int32))
-
-
-def _interval_predicates(distinct: np.ndarray, space_starts: Longs) -> Predicates:
-    dim, lo, hi, negated, strong = distinct.T
-    first, last = space_starts[dim] + 1, space_starts[dim + 1]
-    negated = negated.astype(np.bool_)
-    from_, to = first + lo, first + hi + 1
-    # a negated predicate accepts what lies below and above its interval
-    spans = np.stack(
-        [np.where(negated, first, from_), np.where(negated, from_, to), to, last], axis=1
-    )
-    spans[~negated, 2:] = 0
-    spans = spans.reshape(-1, 2)
-    kept = spans[:, 0] < spans[:, 1]
-    counts = kept.reshape(-1, 2).sum(axis=1)
-    return frozen(
-        Predicates(
-            dim.astype(np.int32),
-            negated & ~strong.astype(np.bool_),
-            negated,
-            starts_of(counts).astype(np.int32),
-            spans[kept, 0].astype(np.int32),
-            spans[kept, 1].astype(np.int32),
-        )
-    )

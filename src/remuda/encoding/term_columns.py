@@ -172,20 +172,15 @@ def _div(columns: Columns) -> Column | None:
     return Column(quotient, _both(columns) & divisible)
 
 
-def _negative(columns: Columns) -> Column | None:
-    return _of_number(columns, np.negative)
+def _of_number(plain: Callable[[Values], Values]) -> ColumnFunction:
+    def apply(columns: Columns) -> Column | None:
+        (column,) = columns
+        if not _are_numbers(columns):
+            return None
+        valid = column.valid if column.is_double else column.valid & (column.values != _LEAST)
+        return Column(plain(column.values), valid)
 
-
-def _abs(columns: Columns) -> Column | None:
-    return _of_number(columns, np.abs)
-
-
-def _of_number(columns: Columns, plain: Callable[[Values], Values]) -> Column | None:
-    (column,) = columns
-    if not _are_numbers(columns):
-        return None
-    valid = column.valid if column.is_double else column.valid & (column.values != _LEAST)
-    return Column(plain(column.values), valid)
+    return apply
 
 
 def _towards(whole: Callable[[Values], Values]) -> ColumnFunction:
@@ -202,7 +197,9 @@ def _towards(whole: Callable[[Values], Values]) -> ColumnFunction:
     return apply
 
 
-def _extreme(precedes: Callable[[Values, Values], Bools]) -> ColumnFunction:
+def _first(precedes: Callable[[Values, Values], Bools] | None = None) -> ColumnFunction:
+    """That which precedes all others, or the first that is there."""
+
     def apply(columns: Columns) -> Column | None:
         if not _are_alike(columns):
             return None
@@ -232,16 +229,6 @@ def _is_greater(one: Values, other: Values) -> Bools:
     return (one > other) | (np.isnan(one) & ~np.isnan(other))
 
 
-def _is_less(one: Values, other: Values) -> Bools:
-    return _is_greater(other, one)
-
-
-def _coalesce(columns: Columns) -> Column | None:
-    if not _are_alike(columns):
-        return None
-    return reduce(lambda one, other: _first_of(one, other, None), columns)
-
-
 # Dates and timestamps
 
 
@@ -252,35 +239,35 @@ def _days(column: Column) -> Longs | None:
     return column.values // DAY if column.kind is Kind.TIMESTAMP else None
 
 
+def _micros(column: Column) -> Longs | None:
+    """The microseconds since 1970, of a date those of its midnight; None likewise."""
+    if column.kind is Kind.DATE:
+        return column.values * DAY
+    return column.values if column.kind is Kind.TIMESTAMP else None
+
+
+def _of_moment(
+    since: Callable[[Column], Longs | None], field: Callable[[Longs], Longs]
+) -> ColumnFunction:
+    def apply(columns: Columns) -> Column | None:
+        (column,) = columns
+        found = since(column)
+        return None if found is None else Column(field(found), column.valid)
+
+    return apply
+
+
 def _of_day(field: Callable[[Longs], Longs]) -> ColumnFunction:
-    def apply(columns: Columns) -> Column | None:
-        (column,) = columns
-        days = _days(column)
-        if days is None:
-            return None
-        return Column(field(days), column.valid)
-
-    return apply
+    return _of_moment(_days, field)
 
 
-def _of_time(unit: int, most: int) -> ColumnFunction:
-    def apply(columns: Columns) -> Column | None:
-        (column,) = columns
-        if column.kind is Kind.DATE:
-            return Column(np.zeros_like(column.values), column.valid)
-        if column.kind is not Kind.TIMESTAMP:
-            return None
-        return Column(column.values % DAY // unit % most, column.valid)
-
-    return apply
-
-
-def _years(days: Longs) -> NDArray[np.datetime64]:
-    return days.view("datetime64[D]").astype("datetime64[Y]")
+def _of_time(unit: int, most: int | None = None) -> ColumnFunction:
+    """The units since 1970, or since so many of them were full."""
+    return _of_moment(_micros, lambda at: at // unit if most is None else at // unit % most)
 
 
 def _year(days: Longs) -> Longs:
-    return _years(days).astype(np.int64) + 1970
+    return days.view("datetime64[D]").astype("datetime64[Y]").astype(np.int64) + 1970
 
 
 def _month(days: Longs) -> Longs:
@@ -338,18 +325,6 @@ def _or_shifted(plain: ColumnFunction, shift: ColumnFunction, either: bool) -> C
     return apply
 
 
-def _unix(unit: int) -> ColumnFunction:
-    def apply(columns: Columns) -> Column | None:
-        (column,) = columns
-        if column.kind is Kind.DATE:
-            return Column(column.values * (DAY // unit), column.valid)
-        if column.kind is not Kind.TIMESTAMP:
-            return None
-        return Column(column.values // unit, column.valid)
-
-    return apply
-
-
 def _compare(columns: Columns) -> Column | None:
     """-1, 0 or 1; NaN, which satisfies nothing, where one is NaN."""
     if not _are_alike(columns):
@@ -372,14 +347,14 @@ COLUMNS: Mapping[str, ColumnFunction] = {
     "divide": _divide,
     "mod": _mod,
     "div": _div,
-    "negative": _negative,
-    "abs": _abs,
+    "negative": _of_number(np.negative),
+    "abs": _of_number(np.abs),
     "floor": _towards(np.floor),
     "ceil": _towards(np.ceil),
-    "greatest": _extreme(_is_greater),
-    "least": _extreme(_is_less),
-    "coalesce": _coalesce,
-    "nvl": _coalesce,
+    "greatest": _first(_is_greater),
+    "least": _first(lambda one, other: _is_greater(other, one)),
+    "coalesce": _first(),
+    "nvl": _first(),
     "year": _of_day(_year),
     "quarter": _of_day(lambda days: (_month(days) + 2) // 3),
     "month": _of_day(_month),
@@ -394,7 +369,7 @@ COLUMNS: Mapping[str, ColumnFunction] = {
     "date_diff": _date_diff,
     "date_add": _shifted(1),
     "date_sub": _shifted(-1),
-    "unix_seconds": _unix(1_000_000),
-    "unix_millis": _unix(1_000),
-    "unix_micros": _unix(1),
+    "unix_seconds": _of_time(1_000_000),
+    "unix_millis": _of_time(1_000),
+    "unix_micros": _of_time(1),
 }

@@ -136,7 +136,9 @@ class Texts:
             number = len(self.tried)
             trial = -1
             if isinstance(condition, Regex | Like) and not all(one.exact for one in demands):
-                size = _size(condition) if _is_common(demands) else _SMALL
+                size = _SMALL
+                if _is_common(demands):
+                    size = regex(condition.found_pattern).programsize
                 if size < _SMALL:  # tried for many texts, so not by itself
                     if shared is None or self.tried[shared].n_instructions + size > _TOGETHER:
                         shared = number
@@ -221,10 +223,6 @@ class Texts:
 def _is_common(demands: Sequence[Demand]) -> bool:
     """Whether many texts meet one of them: none has a text of some length."""
     return any(max(map(len, one.pieces), default=0) < LONG for one in demands if not one.exact)
-
-
-def _size(condition: Regex | Like) -> int:
-    return regex(condition.found_pattern).programsize
 
 
 def by_row(rows: Longs, spaces: Any, n_rows: int) -> Ragged:

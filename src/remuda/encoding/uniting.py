@@ -10,10 +10,18 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from remuda.arrays import Bools, Ints, Longs, starts_of
-from remuda.encoding.narrowing import GONE, base_of
+from remuda.encoding.narrowing import GONE
 from remuda.encoding.plan import Plan
 from remuda.encoding.spaces import OTHER, LackSpaces, OrderSpaces, Span, ValueSpaces
-from remuda.encoding.vocabulary import YES, Dimension, Spaces, Vocabulary, side_by_side
+from remuda.encoding.table import Predicates
+from remuda.encoding.vocabulary import (
+    YES,
+    Dimension,
+    Spaces,
+    Vocabulary,
+    base_of,
+    side_by_side,
+)
 from remuda.jit import kernel
 from remuda.model.values import Kind
 
@@ -75,7 +83,8 @@ def share(words: Sequence[Vocabulary], plan: Plan) -> Shared:
     alike: dict[Dimension, list[int]] = {}
     for dim in np.unique(table.predicates.dim).tolist():
         alike.setdefault(base_of(dimensions[dim]), []).append(dim)
-    bases = _by_origin(alike)
+    found = list(alike)
+    bases = [found[i] for i in side_by_side(found)]  # as in every vocabulary
     places, images, needs = np.full(len(dimensions), GONE), Images.blank(starts[-1]), _needs(plan)
     made: list[Spaces] = []
     others: list[list[Span]] = [[] for _ in dimensions]
@@ -89,15 +98,9 @@ def share(words: Sequence[Vocabulary], plan: Plan) -> Shared:
     return Shared(bases, made, places, images, starts_of([*map(len, others)]), flat)
 
 
-def _by_origin(bases: Iterable[Dimension]) -> list[Dimension]:
-    """The dimensions of one origin side by side, as in every vocabulary."""
-    found = list(bases)
-    return [found[i] for i in side_by_side(found)]
-
-
 def _needs(plan: Plan) -> _Needs:
     table, values = plan.conjunctions, plan.programs.value_space
-    borders, changes = _edges(table.space_starts, *table.predicates)
+    borders, changes = _edges(table.space_starts, table.predicates)
     borders[values] = borders[values + 1] = True  # a value with a weight of its own stays alone
     apart = np.cumsum(changes) > 0
     apart[values] = True
@@ -105,18 +108,11 @@ def _needs(plan: Plan) -> _Needs:
 
 
 @kernel
-def _edges(
-    space_starts: Ints,
-    dims: Ints,
-    on_missing: Bools,  # noqa: ARG001 - all of a table is unpacked into it
-    every: Bools,  # noqa: ARG001
-    span_starts: Ints,
-    span_lo: Ints,
-    span_hi: Ints,
-) -> tuple[Bools, Longs]:
+def _edges(space_starts: Ints, predicates: Predicates) -> tuple[Bools, Longs]:
     """Where spans begin or end; and how the number changes of predicates that tell from OTHER."""
     borders = np.zeros(space_starts[-1] + 1, np.bool_)
     changes = np.zeros(space_starts[-1] + 1, np.int64)
+    dims, _, _, span_starts, span_lo, span_hi = predicates
     for predicate in range(len(dims)):
         begin, end = span_starts[predicate], span_starts[predicate + 1]
         other = space_starts[dims[predicate]] + 1

@@ -106,13 +106,6 @@ def recalled(memory: Kept, tag: int, data: Bytes, edges: Longs) -> Recalled:
     return Recalled(entries, Ragged(starts, items))
 
 
-def keep_texts(
-    memory: Kept, tag: int, data: Bytes, edges: Longs, of: Recalled, rows: Ragged
-) -> None:
-    """Keep the spaces of texts that were met before; `rows` has those of all that are unknown."""
-    _keep_texts(memory, tag, data, edges, of.entries, rows.starts, rows.items)
-
-
 # Kernels
 
 
@@ -248,9 +241,10 @@ def _recalled(memory: Kept, tag: int, data: Bytes, edges: Longs) -> tuple[Ints, 
 
 
 @kernel
-def _keep_texts(
-    memory: Kept, tag: int, data: Bytes, edges: Longs, entries: Ints, starts: Longs, items: Ints
+def keep_texts(
+    memory: Kept, tag: int, data: Bytes, edges: Longs, entries: Ints, rows: Ragged
 ) -> None:
+    """Keep the spaces of texts that were met before; `rows` has those of all without an entry."""
     j = 0
     for i in range(len(entries)):
         if entries[i] >= 0:
@@ -258,5 +252,6 @@ def _keep_texts(
         at, size = edges[i], edges[i + 1] - edges[i]
         if entries[i] == _AGAIN:
             mixed = _mixed_bytes(data, at, size, tag)
-            remember(memory, mixed, tag, data, at, size, items, starts[j], starts[j + 1])
+            begin, end = rows.starts[j], rows.starts[j + 1]
+            remember(memory, mixed, tag, data, at, size, rows.items, begin, end)
         j += 1

@@ -7,9 +7,10 @@ not sort have a dimension each, with two spaces: "no, or missing" and "yes".
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 
@@ -27,29 +28,9 @@ from remuda.encoding.spaces import (
 )
 from remuda.encoding.table import Predicates
 from remuda.encoding.term_columns import is_columnar
+from remuda.model import conditions
 from remuda.model.attributes import Attribute
-from remuda.model.conditions import (
-    Absent,
-    AnyElement,
-    Condition,
-    Contains,
-    EveryElement,
-    Exists,
-    In,
-    Like,
-    Missing,
-    Network,
-    NullValue,
-    Prefix,
-    QuotedRange,
-    Range,
-    Regex,
-    Related,
-    SemVer,
-    Suffix,
-    Under,
-    Version,
-)
+from remuda.model.conditions import Condition
 from remuda.model.expressions import And, Expression, Polarity, Predicate, reads_clock
 from remuda.model.lazily import lazily
 from remuda.model.terms import Origin, Term, attribute_of, facts_of, origin_of
@@ -108,23 +89,30 @@ class Dimension:
 
 def view_of(condition: Condition) -> View:
     match condition:
-        case Version():
+        case conditions.Version():
             return View.VERSION if condition.key.is_plain else View.TEST
-        case SemVer():
+        case conditions.SemVer():
             return View.SEMVER
-        case Network():
+        case conditions.Network():
             return View.NETWORK
-        case Under():
+        case conditions.Under():
             return View.TREE
-        case Regex() | Like() | Suffix() | Contains():
+        case conditions.Regex() | conditions.Like() | conditions.Suffix() | conditions.Contains():
             return View.PATTERN
-        case Related():
+        case conditions.Related():
             return View.SET
-        case In() | Range() | QuotedRange() | Prefix() | Exists() | Missing():
+        case (
+            conditions.In()
+            | conditions.Range()
+            | conditions.QuotedRange()
+            | conditions.Prefix()
+            | conditions.Exists()
+            | conditions.Missing()
+        ):
             return View.VALUE
-        case NullValue() | Absent():
+        case conditions.NullValue() | conditions.Absent():
             return View.LACK
-        case AnyElement() | EveryElement():
+        case conditions.AnyElement() | conditions.EveryElement():
             return View.ELEMENTS
 
 
@@ -136,7 +124,7 @@ def splits(predicate: Predicate) -> bool:
 
 def split(predicate: Predicate) -> Expression:
     """The same as presence and a weak denial, neither of which scores."""
-    present = Predicate(predicate.term, Exists(), own_weight=0.0)
+    present = Predicate(predicate.term, conditions.Exists(), own_weight=0.0)
     return And(present, predicate.with_polarity(Polarity.EXCLUDED))
 
 
@@ -217,12 +205,18 @@ class Vocabulary:
 
     @classmethod
     def of(cls, pool: PredicatePool) -> Vocabulary:
-        dimensions, dims = _by_origin(pool)
+        found = list(pool.dimensions)
+        order = side_by_side(found)  # so spaces ascend as origins are taken one after the other
+        moved = {old: new for new, old in enumerate(order)}
+        dimensions, dims = tuple(found[dim] for dim in order), [moved[dim] for dim in pool.dims]
         by_base: dict[Dimension, list[Condition]] = {}
         for predicate, dim in zip(pool.predicates, dims, strict=True):
-            by_base.setdefault(_base(dimensions[dim]), []).append(predicate.condition)
-        made = {base: _partition(base, conditions) for base, conditions in by_base.items()}
-        spaces = tuple(made[_base(dimension)] for dimension in dimensions)
+            by_base.setdefault(base_of(dimensions[dim]), []).append(predicate.condition)
+        made = {
+            base: partitioned(base, ValueSpaces, OrderSpaces, several)
+            for base, several in by_base.items()
+        }
+        spaces = tuple(made[base_of(dimension)] for dimension in dimensions)
         sizes = [1 + (YES if one is None else one.n_present) for one in spaces]
         space_starts = starts_of(sizes)
         if space_starts[-1] > np.iinfo(np.int32).max:
@@ -233,17 +227,6 @@ class Vocabulary:
             frozen(space_starts.astype(np.int32)),
             _predicates(pool.predicates, dims, spaces, space_starts.tolist()),
         )
-
-
-def _by_origin(pool: PredicatePool) -> tuple[tuple[Dimension, ...], list[int]]:
-    """The dimensions of one origin side by side, and the dimension of each predicate then.
-
-    So an event's spaces ascend when its origins are taken one after the other.
-    """
-    found = list(pool.dimensions)
-    order = side_by_side(found)
-    moved = {old: new for new, old in enumerate(order)}
-    return tuple(found[dim] for dim in order), [moved[dim] for dim in pool.dims]
 
 
 def side_by_side(dimensions: Sequence[Dimension]) -> list[int]:
@@ -265,31 +248,37 @@ def side_by_side(dimensions: Sequence[Dimension]) -> list[int]:
     return [dim for *_, dim in sorted(keys)]
 
 
-def _base(dimension: Dimension) -> Dimension:
-    if dimension.copy == 0:
-        return dimension
-    return replace(dimension, copy=0)
+def base_of(dimension: Dimension) -> Dimension:
+    """The dimension that this one is a copy of, or itself."""
+    return replace(dimension, copy=0) if dimension.copy else dimension
 
 
 def _dimension(predicate: Predicate) -> Dimension:
     condition = predicate.condition
-    if isinstance(condition, Exists | Missing):  # no operation makes a present value missing
+    # no operation makes a present value missing
+    if isinstance(condition, conditions.Exists | conditions.Missing):
         return Dimension(predicate.root, View.VALUE)
     view = view_of(condition)
     if view is View.LACK:
         return Dimension(predicate.root, view)
     alone = condition if view in YES_OR_NO else None
-    if isinstance(condition, SemVer | Under):
+    if isinstance(condition, conditions.SemVer | conditions.Under):
         alone = condition.reading
     return Dimension(predicate.term, view, alone)
 
 
-def _partition(base: Dimension, conditions: Iterable[Condition]) -> Spaces:
-    match base.view:
+def partitioned(
+    dimension: Dimension,
+    of_values: Callable[..., ValueSpaces],
+    in_order: Callable[..., OrderSpaces],
+    *given: Any,
+) -> Spaces:
+    """The spaces of a dimension, of which partitions of values and of orders are made so."""
+    match dimension.view:
         case View.VALUE:
-            return ValueSpaces(conditions)
+            return of_values(*given)
         case View.VERSION | View.SEMVER | View.NETWORK | View.TREE:
-            return OrderSpaces(order_of(base), conditions)
+            return in_order(order_of(dimension), *given)
         case View.LACK:
             return LackSpaces()
         case View.PATTERN | View.SET | View.TEST | View.ELEMENTS:
@@ -303,9 +292,9 @@ def order_of(dimension: Dimension) -> Order:
             return VERSIONS
         case View.NETWORK, None:
             return NETWORKS
-        case View.SEMVER, SemVer() as reading:
+        case View.SEMVER, conditions.SemVer() as reading:
             return semvers(reading)
-        case View.TREE, Under() as reading:
+        case View.TREE, conditions.Under() as reading:
             return nodes(reading.known)
         case _:
             raise ValueError(f"a dimension that is looked at as {dimension.view} has no such order")
@@ -326,16 +315,7 @@ def _predicates(
         start = space_starts[dim]
         lows += [start + lo for lo, _ in spans]
         highs += [start + hi for _, hi in spans]
-    return frozen(
-        Predicates(
-            np.array(dims, np.int32),
-            np.array(on_missing, np.bool_),
-            np.array(every, np.bool_),
-            starts_of(counts).astype(np.int32),
-            np.array(lows, np.int32),
-            np.array(highs, np.int32),
-        )
-    )
+    return Predicates.of(dims, on_missing, every, counts, lows, highs)
 
 
 def accepted(predicate: Predicate, spaces: Spaces) -> tuple[list[Span], bool, bool]:
@@ -346,7 +326,7 @@ def accepted(predicate: Predicate, spaces: Spaces) -> tuple[list[Span], bool, bo
     else:
         n_present = spaces.n_present
         asked = spaces.spans(predicate.condition)  # type: ignore[arg-type]
-    missing = isinstance(predicate.condition, Missing | Absent)
+    missing = isinstance(predicate.condition, conditions.Missing | conditions.Absent)
     if predicate.polarity is Polarity.INCLUDED:
         return asked, missing, False
     refused = _complement(asked, n_present)

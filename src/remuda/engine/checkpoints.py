@@ -11,11 +11,10 @@ the other is told.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from os import PathLike
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias, TypeVar
 
 import msgspec
 
@@ -25,6 +24,9 @@ from remuda.index.remote_files import RemoteFiles
 
 FORMAT = 1
 _NAMES, _INDEXES = "NAMES", "indexes"
+_TRIES = 100  # checkpoints that may fall into the reading of one
+
+T = TypeVar("T")
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -57,33 +59,6 @@ class _Format(msgspec.Struct):
     format: int
 
 
-class Checkpoints(Protocol):
-    """What checkpoints publish: names, and the indexes that they name."""
-
-    def __str__(self) -> str: ...
-
-    def exists(self) -> bool:
-        """Whether anything was published."""
-
-    def read(self) -> Names:
-        """The names as they were last published."""
-
-    def stamp(self) -> object:
-        """What changes whenever names are published."""
-
-    def write(self, names: Names) -> None:
-        """Publish the names, at once or not at all."""
-
-    def index(self, number: int) -> str | PathLike[str]:
-        """Where the index with the number is saved."""
-
-    def has(self, number: int) -> bool:
-        """Whether there is anything of that index."""
-
-    def remove_all_but(self, numbers: Collection[int]) -> None:
-        """Remove the indexes that have no name any more."""
-
-
 @dataclass(frozen=True, slots=True)
 class Directory:
     """Checkpoints in the engine's own directory."""
@@ -94,9 +69,11 @@ class Directory:
         return str(self.path)
 
     def exists(self) -> bool:
+        """Whether anything was published."""
         return any((self.path / one).exists() for one in (_NAMES, _INDEXES))
 
     def read(self) -> Names:
+        """The names as they were last published."""
         file = self.path / _NAMES
         try:
             return _decoded(read_checked(file), str(file))
@@ -106,6 +83,7 @@ class Directory:
             raise _no_engine(str(file), error.strerror) from None
 
     def stamp(self) -> object:
+        """What changes whenever names are published."""
         file = self.path / _NAMES
         try:
             found = file.stat()
@@ -114,6 +92,7 @@ class Directory:
         return found.st_mtime_ns, found.st_size, found.st_ino
 
     def write(self, names: Names) -> None:
+        """Publish the names, at once or not at all."""
         try:
             for directory in filter(Path.is_dir, (self.path / _INDEXES, self.path)):
                 sync(directory)  # what the names speak of must not be lost when they are not
@@ -122,12 +101,15 @@ class Directory:
         write_checked(self.path / _NAMES, _encoded(names))
 
     def index(self, number: int) -> Path:
+        """Where the index with the number is saved."""
         return self.path / _INDEXES / _name(number)
 
     def has(self, number: int) -> bool:
+        """Whether there is anything of that index."""
         return self.index(number).is_dir()
 
     def remove_all_but(self, numbers: Collection[int]) -> None:
+        """Remove the indexes that have no name any more."""
         kept = {self.index(number) for number in numbers}
         for one in (self.path / _INDEXES).glob("[0-9]*"):
             if one not in kept:
@@ -136,7 +118,7 @@ class Directory:
 
 @dataclass(frozen=True, slots=True)
 class Uploads:
-    """Checkpoints at a URI."""
+    """Checkpoints at a URI; its methods promise what those of `Directory` do."""
 
     files: RemoteFiles
     writer: str = ""  # none: they are only read
@@ -192,6 +174,21 @@ class Uploads:
         for path in self.files.beneath(_INDEXES):
             if path.partition("/")[0] not in kept:
                 self.files.remove(f"{_INDEXES}/{path}")
+
+
+Checkpoints: TypeAlias = Directory | Uploads
+
+
+def undisturbed(published: Checkpoints, read: Callable[[Names], T]) -> T:
+    """What is read of the published names, once more where a checkpoint came between."""
+    for _ in range(_TRIES):
+        names = published.read()
+        try:
+            return read(names)
+        except (StorageError, OSError):
+            if published.read() == names:  # else a checkpoint has removed what we looked for
+                raise
+    raise StorageError(str(published), "checkpoints come faster than they can be read")
 
 
 def _name(number: int) -> str:

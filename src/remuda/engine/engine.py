@@ -9,29 +9,17 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from copy import copy
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
+from inspect import Parameter, signature
 from os import PathLike, fspath
 from pathlib import Path
-from types import TracebackType
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from msgspec import Raw
 
-from remuda.engine import aside
+from remuda.engine import aside, changes
 from remuda.engine.aside import SetAside, described, readable, warn
-from remuda.engine.changes import (
-    Change,
-    Delete,
-    Drop,
-    Made,
-    Put,
-    Replace,
-    criteria_in,
-    documents,
-    encode,
-    several,
-)
-from remuda.engine.checkpoints import Checkpoints, Names, Uploads
+from remuda.engine.checkpoints import Checkpoints, Names, Uploads, undisturbed
 from remuda.engine.following import Follower
 from remuda.engine.home import Home
 from remuda.engine.snapshots import Snapshot, snapshot
@@ -45,39 +33,39 @@ from remuda.errors import (
 )
 from remuda.index.files import is_local, local
 from remuda.index.forking import in_child
-from remuda.index.index import Index, Where
-from remuda.index.matches import Match, Matches
-from remuda.index.nearest import Near
-from remuda.index.question import By, Now, Question, Tags
-from remuda.index.region_answers import Undecided
+from remuda.index.index import Index
+from remuda.index.question import Now, Question, Tags
 from remuda.index.trees import listed_trees, named_trees
 from remuda.index.trial import Tried, try_out
 from remuda.language import json_form
 from remuda.language.criterion import Criterion
-from remuda.model.explanations import Explanation
 from remuda.model.hierarchies import Hierarchies
 from remuda.model.values import is_text
-from remuda.model.weights import Weights
-from remuda.proof.ratifying import Ratification, ratify
-from remuda.proof.similarity import Similarity, similarity
+from remuda.proof.ratifying import ratify
+from remuda.proof.similarity import similarity
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 Criteria = Criterion | Iterable[Criterion]
 
-
-class Region(TypedDict, total=False):
-    """What is said of a region beside its conditions: the keywords of `Index.possible`."""
-
-    missing: Iterable[str]
-    present: Iterable[str]
-    tags: Tags
-    now: Now
-
-
 LOG_LIMIT = 1 << 26  # bytes of log after which a checkpoint is made
 
 _logger = logging.getLogger("remuda.engine")
+
+
+def _of_index(ask: Callable[Concatenate[Index, P], T]) -> Callable[Concatenate[Engine, str, P], T]:
+    """The method of an engine that asks the index under a name, as it is at that moment."""
+
+    @wraps(ask)
+    def method(self: Engine, name: str, *arguments: P.args, **named: P.kwargs) -> T:
+        return ask(self._slot(name).index, *arguments, **named)
+
+    own = signature(ask)
+    named = [Parameter(one, Parameter.POSITIONAL_OR_KEYWORD) for one in ("self", "name")]
+    rest = list(own.parameters.values())[1:]
+    method.__signature__ = own.replace(parameters=[*named, *rest])  # type: ignore[attr-defined]
+    return method  # type: ignore[return-value]  # it has names that P could have
 
 
 class Engine:
@@ -148,11 +136,11 @@ class Engine:
 
         DuplicateCriterion if an id is taken.
         """
-        self._put(name, several(criteria), Index.add, _none_taken)
+        self._put(name, changes.several(criteria), Index.add, _none_taken)
 
     def update(self, name: str, criteria: Criteria) -> None:
         """Put one criterion or many in the place of those with their ids, or add them."""
-        self._put(name, several(criteria), Index.update, _anything)
+        self._put(name, changes.several(criteria), Index.update, _anything)
 
     def delete(self, name: str, *ids: str) -> None:
         """Delete criteria, all or none; CriterionNotFound if there is no such one."""
@@ -161,7 +149,7 @@ class Engine:
         done = False
         while not done:
             slot = self._slot(name)
-            change = Delete(slot.number, gone)
+            change = changes.Delete(slot.number, gone)
             done = self._change(name, slot, change, gone, _all_there, _remove)
 
     def enable(self, name: str, *ids: str) -> None:
@@ -184,71 +172,21 @@ class Engine:
         """The trees of an index, or those that it would be made with."""
         return self._trees(self._slots.get(name))
 
-    def stats(self, name: str) -> dict[str, Any]:
-        """The sizes of an index."""
-        return self._slot(name).index.stats()
-
     def search(self, name: str, event: Any, *, tags: Tags = None, now: Now = None) -> list[str]:
         """The ids of the criteria that the event satisfies, in insertion order."""
         return self._slot(name).index.match(event, tags=tags, now=now)
 
-    def match_many(
-        self,
-        name: str,
-        events: Any,
-        *,
-        tags: Tags = None,
-        now: Now = None,
-        threads: int | None = None,
-    ) -> Matches:
-        """The same for many events, in any form and on all cores, as `Index.match_many` does."""
-        return self._slot(name).index.match_many(events, tags=tags, now=now, threads=threads)
-
-    def top(
-        self,
-        name: str,
-        event: Any,
-        n: int,
-        *,
-        weights: Weights = None,
-        by: By = "score",
-        per: str | None = None,
-        tags: Tags = None,
-        now: Now = None,
-    ) -> list[Match]:
-        """The n best by score or priority, perhaps of each group, as `Index.top` has them."""
-        how: dict[str, Any] = {"weights": weights, "by": by, "per": per, "tags": tags, "now": now}
-        return self._slot(name).index.top(event, n, **how)
-
-    def possible(self, name: str, where: Where | Iterable[Where], **how: Unpack[Region]) -> Matches:
-        """The criteria that some event within a region satisfies, as `Index.possible` has them."""
-        return self._slot(name).index.possible(where, **how)
-
-    def certain(self, name: str, where: Where | Iterable[Where], **how: Unpack[Region]) -> Matches:
-        """The criteria that every event within a region satisfies."""
-        return self._slot(name).index.certain(where, **how)
-
-    def undecided(
-        self,
-        name: str,
-        event: Any,
-        unknown: Iterable[str],
-        *,
-        tags: Tags = None,
-        now: Now = None,
-    ) -> list[Undecided]:
-        """The criteria that depend on attributes of the event that are not known, and on which."""
-        return self._slot(name).index.undecided(event, unknown, tags=tags, now=now)
-
-    def nearest(
-        self, name: str, event: Any, n: int, *, tags: Tags = None, now: Now = None
-    ) -> list[Near]:
-        """The n criteria that the event fails by the fewest predicates, and those."""
-        return self._slot(name).index.nearest(event, n, tags=tags, now=now)
-
-    def explain(self, name: str, event: Any, id: str, *, now: Now = None) -> Explanation:
-        """Why the criterion holds for the event, or why not."""
-        return self._slot(name).index.explain(event, id, now=now)
+    # What is asked of the index with a name: parameters and answers are those of `Index`.
+    match_many = _of_index(Index.match_many)
+    top = _of_index(Index.top)
+    possible = _of_index(Index.possible)
+    certain = _of_index(Index.certain)
+    undecided = _of_index(Index.undecided)
+    nearest = _of_index(Index.nearest)
+    explain = _of_index(Index.explain)
+    stats = _of_index(Index.stats)
+    ratify = _of_index(ratify)
+    similarity = _of_index(similarity)
 
     def scan(self, name: str, event: Any, *, tags: Tags = None, now: Now = None) -> list[str]:
         """What `search` finds, by plain evaluation of one criterion after the other."""
@@ -274,7 +212,9 @@ class Engine:
             others = {name: one for name, one in self._slots.items() if name != new}
             with slot.lock, gone.lock if gone is not None else nullcontext():
                 renamed = others | {old: slot}
-                position = self._logged(encode(Replace(old, new)), partial(self._name, renamed))
+                position = self._logged(
+                    changes.encode(changes.Replace(old, new)), partial(self._name, renamed)
+                )
         self._settle(position)
 
     def drop(self, name: str) -> None:
@@ -282,7 +222,7 @@ class Engine:
         self._check_writable()
         with self._naming, self._slot(name).lock:
             others = {other: one for other, one in self._slots.items() if other != name}
-            position = self._logged(encode(Drop(name)), partial(self._name, others))
+            position = self._logged(changes.encode(changes.Drop(name)), partial(self._name, others))
         self._settle(position)
 
     def export(self, name: str, *, mustang: bool = False) -> str:
@@ -295,43 +235,13 @@ class Engine:
         self._check_writable()
         if name in self._slots:
             raise IndexExists(name)
-        found = try_out(several(criteria_in(text)), self._hierarchies)
+        found = try_out(changes.several(changes.criteria_in(text)), self._hierarchies)
         if not self._make(name, found, self._texts(found)):
             raise IndexExists(name)
 
     def snapshot(self, name: str) -> Snapshot:
         """How large the index is: its dimensions, their spaces, its clusters."""
         return snapshot(name, self._slot(name).index)
-
-    def ratify(
-        self,
-        name: str,
-        full: bool = True,
-        *,
-        seed: int = 0,
-        seconds: float | None = None,
-        events: Any = None,
-        now: Now = None,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> Ratification:
-        """Compare the index with plain evaluation, on events made from it or on given ones."""
-        how: dict[str, Any] = {"seed": seed, "seconds": seconds, "events": events, "now": now}
-        return ratify(self._slot(name).index, full=full, progress=progress, **how)
-
-    def similarity(
-        self,
-        name: str,
-        criterion: Criterion,
-        *,
-        events: Any = None,
-        seed: int = 0,
-        n: int = 10,
-        now: Now = None,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> Similarity:
-        """The n criteria of the index that resemble a candidate most."""
-        how: dict[str, Any] = {"events": events, "seed": seed, "n": n, "now": now}
-        return similarity(self._slot(name).index, criterion, progress=progress, **how)
 
     def checkpoint(self) -> None:
         """Save what has changed, so that opening has nothing to make good, and shorten the log.
@@ -371,20 +281,7 @@ class Engine:
         if self._follower is not None:
             return self.follow()
         with self._naming:
-            while True:
-                names = published.read()
-                if names == self._published:
-                    return False
-                try:
-                    slots = self._read(published, names)
-                except StorageError:
-                    if (
-                        published.read() == names
-                    ):  # else a checkpoint has removed what we looked for
-                        raise
-                else:
-                    self._slots, self._published = slots, names
-                    return True
+            return undisturbed(published, partial(self._take_over, published))
 
     def follow(self) -> bool:
         """Take over all that the writer has done since, its log included; whether there was any.
@@ -437,12 +334,7 @@ class Engine:
     def __enter__(self) -> Engine:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _slot(self, name: str) -> Slot:
@@ -469,14 +361,6 @@ class Engine:
     def _trees(self, slot: Slot | None) -> Hierarchies:
         return self._hierarchies if slot is None else slot.index.hierarchies
 
-    def _new_index(self, criteria: Iterable[Criterion] = ()) -> Index:
-        return Index.build(
-            criteria,
-            matcher=self._matcher,
-            scalars=self._scalars,
-            hierarchies=self._hierarchies,
-        )
-
     def _check_writable(self) -> None:
         """Raise where nothing can be changed."""
         if self._reading is not None:
@@ -486,7 +370,7 @@ class Engine:
 
     def _texts(self, criteria: Tried) -> list[Raw]:
         """The criteria as the log has them, tried before: what is in the log must not fail."""
-        return [] if self._store is None else documents(criteria)
+        return [] if self._store is None else changes.documents(criteria)
 
     def _put(
         self,
@@ -504,21 +388,21 @@ class Engine:
             if slot is None:
                 done = self._make(name, tried, texts)
             else:
-                done = self._change(name, slot, Put(slot.number, texts), tried, check, put)
+                done = self._change(name, slot, changes.Put(slot.number, texts), tried, check, put)
 
     def _make(self, name: str, criteria: Sequence[Criterion], texts: list[Raw]) -> bool:
         """Make an index of the criteria; whether the name was free."""
         _check_name(name)
-        index = self._new_index(criteria)
-        how = self._matcher, list(self._scalars), listed_trees(self._hierarchies)
-        made = Made(name, *how)
+        how: dict[str, Any] = {"matcher": self._matcher, "scalars": list(self._scalars)}
+        index = Index.build(criteria, hierarchies=self._hierarchies, **how)
+        made = changes.Made(name, hierarchies=listed_trees(self._hierarchies), **how)
         with self._naming:
             if name in self._slots:
                 return False
             since = self._store.log.end if self._store is not None else 0
             slot = Slot(index, self._next_index, since=since, n_changes=1)
             slots = self._slots | {name: slot}
-            body = encode(Put(slot.number, texts, made))
+            body = changes.encode(changes.Put(slot.number, texts, made))
             position = self._logged(body, partial(self._name, slots))
         self._settle(position)
         return True
@@ -527,13 +411,13 @@ class Engine:
         self,
         name: str,
         slot: Slot,
-        change: Change,
+        change: changes.Change,
         given: Sequence[T],
         check: Callable[[Index, Sequence[T]], None],
         apply: Callable[[Index, Sequence[T]], None],
     ) -> bool:
         """Log the change, then make it; whether the slot still had the name."""
-        body = encode(change) if self._store is not None else b""
+        body = changes.encode(change) if self._store is not None else b""
         with slot.lock:
             if self._slots.get(name) is not slot:
                 return False
@@ -556,7 +440,7 @@ class Engine:
                     there = [slot.index[one] for one in dict.fromkeys(ids)]
                     changed = [replace(one, enabled=enabled) for one in there]
                     switched = try_out(changed, slot.index.hierarchies)
-                    body = encode(Put(slot.number, self._texts(switched)))
+                    body = changes.encode(changes.Put(slot.number, self._texts(switched)))
                     slot.note_change()
                     position = self._logged(body, partial(slot.index.update, switched))
         self._settle(position)
@@ -620,13 +504,17 @@ class Engine:
         except Exception as error:
             _logger.warning("a checkpoint failed, and the log grows on: %s", described(error))
 
-    def _read(self, published: Checkpoints, names: Names) -> dict[str, Slot]:
-        """The published indexes; those that we have are kept."""
+    def _take_over(self, published: Checkpoints, names: Names) -> bool:
+        """Have the published indexes, unless we do; those that we have are kept."""
+        if names == self._published:
+            return False
         known = {(slot.number, slot.version): slot for slot in self._slots.values()}
-        return {
+        self._slots = {
             name: known.get((entry.index, entry.version)) or opened(published, entry)
             for name, entry in names.names.items()
         }
+        self._published = names
+        return True
 
 
 def _own(path: str | PathLike[str]) -> Path:

@@ -11,15 +11,12 @@ from dataclasses import replace
 
 from remuda.engine.aside import described
 from remuda.engine.changes import Change, Delete, Drop, Put, Replace, decode
-from remuda.engine.checkpoints import Names
+from remuda.engine.checkpoints import Names, undisturbed
 from remuda.engine.home import Home
 from remuda.engine.log import tail
 from remuda.engine.store import Slot, empty_index, opened, recovered
-from remuda.errors import StorageError
 from remuda.language.criterion import Criterion
 from remuda.model.stacks import on_any_stack
-
-_TRIES = 100  # checkpoints that may fall into the reading of one
 
 _logger = logging.getLogger("remuda.engine")
 
@@ -53,18 +50,10 @@ class Follower:
 
     def _take_over(self) -> None:
         """Map what the last checkpoint has published, and make the changes since."""
-        published = self._home.checkpoints
-        for _ in range(_TRIES):
-            names = published.read()
-            try:
-                found = recovered(self._home, names, self._taken(names))
-            except (StorageError, OSError):
-                if published.read() == names:  # else a checkpoint has removed what we looked for
-                    raise
-            else:
-                self.slots, self.position = found.slots, found.end
-                return
-        raise StorageError(str(self._home.path), "checkpoints come faster than they can be read")
+        found = undisturbed(
+            self._home.checkpoints, lambda names: recovered(self._home, names, self._taken(names))
+        )
+        self.slots, self.position = found.slots, found.end
 
     def _taken(self, names: Names) -> dict[str, Slot]:
         """The published indexes; those that we have in their version stay, with their changes."""

@@ -20,7 +20,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from remuda.errors import StorageError
 from remuda.index.files import make_directory
@@ -31,6 +31,8 @@ _HEAD = struct.Struct("<4sQQI")  # mark, length of the body, durable position, b
 _CHECK = struct.Struct("<I")  # the head's own checksum
 _OVERHEAD = _HEAD.size + _CHECK.size
 _PREFACE = re.compile(rb"remuda log (\d+)\n")
+Apply: TypeAlias = Callable[[int, memoryview], None]  # takes a record's position and body
+
 _CLOSED = "the engine is closed; open it again to change it"
 _FORKED = (
     "process {} opened the engine, and this is a fork of it: searches go on here, changes there; "
@@ -196,7 +198,7 @@ class Log:
         self.end = end
 
 
-def replay(directory: Path, since: int, apply: Callable[[int, memoryview], None]) -> int:
+def replay(directory: Path, since: int, apply: Apply) -> int:
     """Hand the body of each record from `since` on to `apply`, with its position; the end.
 
     The end is before a record that a crash cut short. Damage elsewhere is a StorageError.
@@ -217,7 +219,7 @@ def replay(directory: Path, since: int, apply: Callable[[int, memoryview], None]
     return end
 
 
-def tail(directory: Path, since: int, apply: Callable[[int, memoryview], None]) -> int:
+def tail(directory: Path, since: int, apply: Apply) -> int:
     """Hand over the records that another process has appended since a position that it had.
 
     The position behind the last that is whole: the one behind it may still be on its way.
@@ -234,7 +236,7 @@ def tail(directory: Path, since: int, apply: Callable[[int, memoryview], None]) 
         since = end
 
 
-def _tail_file(path: Path, at: int, base: int, apply: Callable[[int, memoryview], None]) -> int:
+def _tail_file(path: Path, at: int, base: int, apply: Apply) -> int:
     """Hand over the records of one file from a byte of it on."""
     try:
         with path.open("rb") as file:
@@ -242,14 +244,8 @@ def _tail_file(path: Path, at: int, base: int, apply: Callable[[int, memoryview]
             data = memoryview(file.read())
     except FileNotFoundError:
         raise LookupError(base + at) from None
-    start, begin = at, _preface(path, data) if at == 0 else 0
-    while begin < len(data):
-        body = _body(data, begin)
-        if body is None:
-            break
-        apply(base + start + begin, body)
-        begin += _OVERHEAD + len(body)
-    return base + start + begin
+    first = _preface(path, data) if at == 0 else 0
+    return base + at + _hand_over(data, first, base + at, apply)
 
 
 class _Head(NamedTuple):
@@ -259,22 +255,22 @@ class _Head(NamedTuple):
     checksum: int
 
 
-def _replay_file(
-    path: Path, base: int, last: bool, apply: Callable[[int, memoryview], None]
-) -> int:
+def _replay_file(path: Path, base: int, last: bool, apply: Apply) -> int:
     """Hand over the records of one file; the position behind the last that is whole."""
     data = _mapped(path)
-    at = _preface(path, data)
-    while at < len(data):
-        body = _body(data, at)
-        if body is None:
-            if not last or _was_durable(data, at, base + at):
-                reason = f"it is damaged at byte {at}: a record there has a wrong checksum"
-                raise StorageError(str(path), reason)
-            break
+    at = _hand_over(data, _preface(path, data), base, apply)
+    if at < len(data) and (not last or _was_durable(data, at, base + at)):
+        reason = f"it is damaged at byte {at}: a record there has a wrong checksum"
+        raise StorageError(str(path), reason)
+    return base + at
+
+
+def _hand_over(data: memoryview, at: int, base: int, apply: Apply) -> int:
+    """Hand over the records from a byte of the data on; the byte behind the last that is whole."""
+    while (body := _body(data, at)) is not None:
         apply(base + at, body)
         at += _OVERHEAD + len(body)
-    return base + at
+    return at
 
 
 def _body(data: memoryview, at: int) -> memoryview | None:

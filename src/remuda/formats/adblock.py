@@ -10,13 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
 from remuda.errors import InvalidCriterion
 from remuda.formats.reading import (
     Readings,
+    Rule,
     all_of,
     call,
     conjunction,
@@ -89,9 +89,7 @@ def read_each(document: Any, id: str) -> Readings:
     if not isinstance(text, str):
         yield InvalidCriterion("a list of filters is text, one filter a line")
         return
-    yield from each(
-        (f"line {number}", line, partial(_criterion, line)) for number, line in _filters(text)
-    )
+    yield from each(_filters(text), _criterion)
 
 
 def event(document: Any) -> Any:
@@ -131,11 +129,11 @@ def _beneath(host: str) -> list[str]:
     return [".".join(labels[start:]) for start in range(len(labels))]
 
 
-def _filters(lines: str) -> Iterator[tuple[int, str]]:
+def _filters(lines: str) -> Iterator[Rule]:
     for number, line in enumerate(lines.splitlines(), start=1):
         text = line.strip()
         if text and not text.startswith(("!", "[Adblock")) and not _COSMETIC.search(text):
-            yield number, text
+            yield f"line {number}", text, text
 
 
 @dataclass(slots=True)
@@ -156,14 +154,14 @@ class _Options:
             yield denial(is_(TYPE, In((*_ASKED_FOR, *sorted(self.other_types)))))
 
 
-def _criterion(line: str) -> Criterion:
+def _criterion(name: str, line: str) -> Criterion:
     body = line.removeprefix("@@")
     match = None if _is_regex(body) else _OPTIONS.search(body)
     pattern = body[: match.start()] if match else body
     options = _options(match[1] if match else "")
     expression = conjunction([*_address(pattern, options.match_case), *options.all()])
     tags = frozenset({"exception"} if line.startswith("@@") else ())
-    return Criterion(line, expression, tags, payload=options.kept or None)
+    return Criterion(name, expression, tags, payload=options.kept or None)
 
 
 def _is_regex(pattern: str) -> bool:

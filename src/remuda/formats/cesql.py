@@ -10,14 +10,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple, NoReturn
 
 from remuda.errors import InvalidCriterion
 from remuda.formats.reading import (
     ALWAYS,
     NEVER,
+    RANGES,
     Readings,
+    Rule,
     a_text,
     all_of,
     an_object,
@@ -26,10 +27,12 @@ from remuda.formats.reading import (
     decoded,
     disjunction,
     each,
+    numbered,
+    refusing,
 )
 from remuda.language.criterion import Criterion
 from remuda.model.attributes import Attribute
-from remuda.model.conditions import Condition, Exists, In, Range, Regex, satisfies
+from remuda.model.conditions import Condition, Exists, In, Regex, satisfies
 from remuda.model.expressions import Expression, Polarity, Predicate
 from remuda.model.functions.foreign import cesql_boolean, cesql_integer, cesql_string
 from remuda.model.patterns import literal_regex
@@ -49,23 +52,16 @@ def read(document: Any, *, id: str = "expression") -> list[Criterion]:
     return all_of(read_each(document, id))
 
 
+@refusing
 def read_each(document: Any, id: str) -> Readings:
     """Every expression as a criterion, or as the error that says what is wrong with it."""
-    try:
-        found = decoded(document) if isinstance(document, bytes) else document
-    except InvalidCriterion as error:
-        yield error
-        return
-    rules = enumerate(found) if isinstance(found, list) else [(None, found)]
-    yield from each(_rule(number, rule, id) for number, rule in rules)
+    found = decoded(document) if isinstance(document, bytes) else document
+    yield from each(map(_named, numbered(found, id)), _criterion)
 
 
-def _rule(number: int | None, rule: Any, id: str) -> tuple[str, str, Callable[[], Criterion]]:
-    place = "" if number is None else f"[{number}]"
-    name = id if number is None else f"{id}:{number + 1}"
-    if isinstance(rule, Mapping) and "id" in rule:
-        name = str(rule["id"])
-    return place, name, partial(_criterion, name, rule)
+def _named(rule: Rule) -> Rule:
+    place, name, said = rule
+    return place, str(said["id"]) if isinstance(said, Mapping) and "id" in said else name, said
 
 
 def _criterion(name: str, rule: Any) -> Criterion:
@@ -211,22 +207,16 @@ def _like(value: Value, pattern: str) -> Truth:
 
 
 _WILD = {"%": "(?s:.*)", "_": "(?s:.)"}
-_ORDERS: Mapping[str, tuple[Callable[[Any], Range], tuple[int, ...]]] = {
-    "<": (lambda bound: Range(upper=bound), (-1,)),
-    "<=": (lambda bound: Range(upper=bound, upper_closed=True), (-1, 0)),
-    ">": (lambda bound: Range(lower=bound), (1,)),
-    ">=": (lambda bound: Range(lower=bound, lower_closed=True), (0, 1)),
-}
+_ORDERS = {"<": (-1,), "<=": (-1, 0), ">": (1,), ">=": (0, 1)}
 _SUMS = {"+": "add", "-": "subtract"}
 _PRODUCTS = {"*": "multiply", "/": "div", "%": "mod"}
 
 
 def _ordered(sign: str, first: Value, second: Value) -> Truth:
-    make, orders = _ORDERS[sign]
     left, right = first.as_(int), second.as_(int)
-    if isinstance(right, Literal):
-        return Truth(NEVER, NEVER) if right.value is None else _tested(left, make(right.value))
-    return _tested(_folded("compare", left, right), In(orders))
+    if not isinstance(right, Literal):
+        return _tested(_folded("compare", left, right), In(_ORDERS[sign]))
+    return Truth(NEVER, NEVER) if right.value is None else _tested(left, RANGES[sign](right.value))
 
 
 def _calculated(name: str, *operands: Value) -> Value:
@@ -346,21 +336,20 @@ class _Reader:
             _refuse(f"{sign} is expected", self._next.column)
 
     def _any(self) -> Node:
-        found = self._either()
-        while self._take("OR"):
-            found = _or(_truth(found), _truth(self._either()))
-        return found
+        return self._joined("OR", _or, self._either)
 
     def _either(self) -> Node:
-        found = self._all()
-        while self._take("XOR"):
-            found = _xor(_truth(found), _truth(self._all()))
-        return found
+        return self._joined("XOR", _xor, self._all)
 
     def _all(self) -> Node:
-        found = self._comparison()
-        while self._take("AND"):
-            found = _and(_truth(found), _truth(self._comparison()))
+        return self._joined("AND", _and, self._comparison)
+
+    def _joined(
+        self, word: str, join: Callable[[Truth, Truth], Truth], part: Callable[[], Node]
+    ) -> Node:
+        found = part()
+        while self._take(word):
+            found = join(_truth(found), _truth(part()))
         return found
 
     def _comparison(self) -> Node:
@@ -375,15 +364,15 @@ class _Reader:
         return found
 
     def _sum(self) -> Node:
-        found = self._product()
-        while sign := self._take(*_SUMS):
-            found = _calculated(_SUMS[sign], _value(found), _value(self._product()))
-        return found
+        return self._calculation(_SUMS, self._product)
 
     def _product(self) -> Node:
-        found = self._test()
-        while sign := self._take(*_PRODUCTS):
-            found = _calculated(_PRODUCTS[sign], _value(found), _value(self._test()))
+        return self._calculation(_PRODUCTS, self._test)
+
+    def _calculation(self, functions: Mapping[str, str], part: Callable[[], Node]) -> Node:
+        found = part()
+        while sign := self._take(*functions):
+            found = _calculated(functions[sign], _value(found), _value(part()))
         return found
 
     def _test(self) -> Node:

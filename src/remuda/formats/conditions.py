@@ -6,30 +6,30 @@ A dialect says what its paths are, what equals what, and which operators there a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from remuda.errors import InvalidCriterion
 from remuda.formats.reading import (
+    RANGES,
     Readings,
+    Rule,
     a_list,
-    a_text,
     an_object,
     at,
-    call,
     conjunction,
     decoded,
     denial,
     disjunction,
     each,
     is_,
+    numbered,
 )
 from remuda.language.criterion import Criterion
 from remuda.model.attributes import Attribute
 from remuda.model.conditions import AnyElement, Range
 from remuda.model.expressions import Expression
-from remuda.model.terms import Call
 
 ELEMENT = Attribute((), empty=True)
 
@@ -45,7 +45,7 @@ class Dialect:
     operators: Mapping[str, Operator]
     unknown: Callable[[str], Expression]  # what an operator means that there is not
     or_of_none: Expression
-    groups: Mapping[str, list[Any]]  # saved lists of values
+    groups: Mapping[str, list[Any]] = field(default_factory=dict)  # saved lists of values
 
     def condition(self, condition: Any) -> Expression:
         """What a whole condition asks."""
@@ -113,27 +113,21 @@ def read_conditions(document: Any, id: str, dialect: Callable[[Any], Dialect]) -
 
     An object with `condition` has perhaps an `id` and `savedGroups`.
     """
-    try:
-        found = decoded(document)
-    except InvalidCriterion as error:
-        yield error
-        return
-    rules = enumerate(found) if isinstance(found, list) else [(None, found)]
-    yield from each(_rule(number, one, id, dialect) for number, one in rules)
+    rules = numbered(decoded(document), id)
+    yield from each(map(_named, rules), partial(_criterion, dialect))
 
 
-def _rule(
-    number: int | None, rule: Any, id: str, dialect: Callable[[Any], Dialect]
-) -> tuple[str, str, Callable[[], Criterion]]:
-    place = "" if number is None else f"[{number}]"
-    name = id if number is None else f"{id}:{number + 1}"
-    if isinstance(rule, Mapping) and isinstance(rule.get("condition"), Mapping | str):
-        name = str(rule.get("id", name))
-    return place, name, partial(_criterion, name, rule, dialect)
+def _named(rule: Rule) -> Rule:
+    place, name, said = rule
+    return place, str(said.get("id", name)) if _has_condition(said) else name, said
 
 
-def _criterion(name: str, rule: Any, dialect: Callable[[Any], Dialect]) -> Criterion:
-    if isinstance(rule, Mapping) and isinstance(rule.get("condition"), Mapping | str):
+def _has_condition(rule: Any) -> bool:
+    return isinstance(rule, Mapping) and isinstance(rule.get("condition"), Mapping | str)
+
+
+def _criterion(dialect: Callable[[Any], Dialect], name: str, rule: Any) -> Criterion:
+    if _has_condition(rule):
         with at("condition"):
             condition = decoded(rule["condition"])
             return Criterion(name, dialect(rule.get("savedGroups")).condition(condition))
@@ -151,27 +145,18 @@ def equal(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
     return dialect.equals(operand, attribute)
 
 
-def unequal(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
-    return denial(dialect.equals(operand, attribute))
+def denied(operator: Operator) -> Operator:
+    """The operator that asks for the opposite."""
+    return lambda dialect, operand, attribute: denial(operator(dialect, operand, attribute))
 
 
 def element_match(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
     return is_(attribute, AnyElement(dialect.element(operand)))
 
 
-RANGES: Mapping[str, Callable[[Any], Range]] = {
-    "$gt": lambda bound: Range(lower=bound),
-    "$gte": lambda bound: Range(lower=bound, lower_closed=True),
-    "$lt": lambda bound: Range(upper=bound),
-    "$lte": lambda bound: Range(upper=bound, upper_closed=True),
+BOUNDS: Mapping[str, Callable[[Any], Range]] = {
+    "$gt": RANGES[">"],
+    "$gte": RANGES[">="],
+    "$lt": RANGES["<"],
+    "$lte": RANGES["<="],
 }
-
-
-def boxed(attribute: Attribute) -> Call:
-    """The value as one, though it be a list: equality is then that of the whole list."""
-    return call("boxed", attribute)
-
-
-def pattern(operand: Any, flags: str = "") -> str:
-    text = a_text(operand, "a regular expression")
-    return f"(?{flags}:{text})" if flags else text

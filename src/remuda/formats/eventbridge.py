@@ -30,7 +30,10 @@ from remuda.formats.reading import (
     has_null,
     is_,
     is_true,
+    numbered,
+    refusing,
     shown,
+    unwrapped,
 )
 from remuda.language.criterion import Criterion
 from remuda.model.attributes import Attribute
@@ -59,39 +62,22 @@ def read(document: Any, *, id: str = "pattern") -> list[Criterion]:
     return all_of(read_each(document, id))
 
 
+@refusing
 def read_each(document: Any, id: str) -> Readings:
     """Every rule as a criterion, or as the error that says what is wrong with it."""
-    try:
-        rules = _rules(decoded(document), id)
-    except InvalidCriterion as error:
-        yield error
-        return
-    yield from each(
-        (place, name, partial(_criterion, name, pattern)) for place, name, pattern in rules
-    )
+    found = decoded(document)
+    listed = isinstance(found, Mapping) and isinstance(found.get("Rules"), list)
+    rules = [
+        unwrapped((f"Rules{place}" if listed else place, name, rule), "EventPattern", "Name")
+        for place, name, rule in numbered(found["Rules"] if listed else found, id)
+    ]
+    yield from each(rules, _criterion)
 
 
 def event(document: Any) -> Any:
     """The event as patterns see it: a name with dots is a path, and lists in lists are one list."""
     event = decoded(document)
     return _shaped(event) if isinstance(event, Mapping) else event
-
-
-def _rules(document: Any, id: str) -> list[tuple[str, str, Any]]:
-    """The place, the name and the pattern of every rule."""
-    if isinstance(document, Mapping) and isinstance(document.get("Rules"), list):
-        return [_rule(f"Rules[{i}]", one, id, i) for i, one in enumerate(document["Rules"])]
-    if isinstance(document, list):
-        return [_rule(f"[{i}]", one, id, i) for i, one in enumerate(document)]
-    return [_rule("", document, id, None)]
-
-
-def _rule(place: str, rule: Any, id: str, number: int | None) -> tuple[str, str, Any]:
-    name = id if number is None else f"{id}:{number + 1}"
-    if isinstance(rule, Mapping) and "EventPattern" in rule:
-        place = f"{place}.EventPattern" if place else "EventPattern"
-        return place, str(rule.get("Name", name)), rule["EventPattern"]
-    return place, name, rule
 
 
 def _criterion(name: str, pattern: Any) -> Criterion:
@@ -150,7 +136,7 @@ def _leaf(filters: list[Any], attribute: Attribute) -> Expression:
     for i, one in enumerate(filters):
         with at(i):
             if one is None:
-                found.append(_null(attribute))
+                found.append(has_null(attribute))
             elif isinstance(one, Mapping):
                 found.append(_filter(one, attribute))
             elif not isinstance(one, str | int | float):
@@ -170,11 +156,6 @@ def _filter(filter: Mapping[str, Any], attribute: Attribute) -> Expression:
         return make(operand, attribute)
 
 
-def _null(attribute: Attribute) -> Expression:
-    """The value is null, or an element of it is."""
-    return has_null(attribute)
-
-
 def _is_leaf(attribute: Attribute) -> Expression:
     """There is a text, a number or a truth value; objects are no leaves."""
     conditions = Prefix(""), Range(), In((True, False))
@@ -189,15 +170,7 @@ def _exists(operand: Any, attribute: Attribute) -> Expression:
 
 
 def _present(attribute: Attribute) -> Expression:
-    return disjunction([_is_leaf(attribute), _null(attribute)])
-
-
-def _prefix(operand: Any, attribute: Attribute) -> Expression:
-    return _affix(Prefix, operand, attribute)
-
-
-def _suffix(operand: Any, attribute: Attribute) -> Expression:
-    return _affix(Suffix, operand, attribute)
+    return disjunction([_is_leaf(attribute), has_null(attribute)])
 
 
 def _affix(make: Callable[[str], Condition], operand: Any, attribute: Attribute) -> Expression:
@@ -301,8 +274,8 @@ def _unwanted_texts(operand: Mapping[str, Any], attribute: Attribute) -> Express
 
 
 _FILTERS: Mapping[str, Callable[[Any, Attribute], Expression]] = {
-    "prefix": _prefix,
-    "suffix": _suffix,
+    "prefix": partial(_affix, Prefix),
+    "suffix": partial(_affix, Suffix),
     "equals-ignore-case": _ignoring_case,
     "wildcard": _wildcard,
     "anything-but": _anything_but,
@@ -404,7 +377,7 @@ def _is_null(part: Expression) -> Attribute | None:
     """The field that must be null."""
     first = part.parts[0] if isinstance(part, Or) and part.parts else None
     attribute = first.attribute if isinstance(first, Predicate) else None
-    return attribute if attribute is not None and part == _null(attribute) else None
+    return attribute if attribute is not None and part == has_null(attribute) else None
 
 
 def _case(term: Case) -> Any:

@@ -9,32 +9,36 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from remuda.formats.conditions import (
-    RANGES,
+    BOUNDS,
+    ELEMENT,
     Dialect,
-    boxed,
+    Operator,
+    denied,
     element_match,
     equal,
     not_,
-    pattern,
     read_conditions,
-    unequal,
 )
 from remuda.formats.reading import (
     ALWAYS,
     NEVER,
     Readings,
+    a_text,
     all_of,
+    boxed,
     call,
     conjunction,
     denial,
     disjunction,
+    flagged,
     is_,
+    refusing,
 )
 from remuda.language.criterion import Criterion
 from remuda.model.attributes import Attribute
@@ -50,6 +54,7 @@ def read(document: Any, *, id: str = "condition") -> list[Criterion]:
     return all_of(read_each(document, id))
 
 
+@refusing
 def read_each(document: Any, id: str) -> Readings:
     """Every condition as a criterion, or as the error that says what is wrong with it."""
     return read_conditions(document, id, _with_groups)
@@ -69,15 +74,14 @@ def _equals(value: Any, attribute: Attribute) -> Expression:
     return is_(boxed(attribute), In((value,)))
 
 
-def _in(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
-    return _member(operand, attribute) if isinstance(operand, list) else NEVER
+def _of_list(operator: Operator) -> Operator:
+    """The operator, which is never true of anything but a list."""
+    return lambda dialect, operand, attribute: (
+        operator(dialect, operand, attribute) if isinstance(operand, list) else NEVER
+    )
 
 
-def _not_in(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
-    return denial(_member(operand, attribute)) if isinstance(operand, list) else NEVER
-
-
-def _member(values: list[Any], attribute: Attribute) -> Expression:
+def _in(dialect: Dialect, values: list[Any], attribute: Attribute) -> Expression:
     """The value is one of these, or an element of it is."""
     named = tuple(one for one in values if one is not None)
     found: list[Expression] = [is_(attribute, In(named))]
@@ -86,57 +90,42 @@ def _member(values: list[Any], attribute: Attribute) -> Expression:
     return disjunction(found)
 
 
-def _in_ignoring_case(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
-    if not isinstance(operand, list):
-        return NEVER
-    texts = tuple(one.lower() for one in operand if isinstance(one, str))
-    others = [one for one in operand if not isinstance(one, str)]
-    return disjunction([is_(call("lower", attribute), In(texts)), _member(others, attribute)])
+def _in_ignoring_case(dialect: Dialect, values: list[Any], attribute: Attribute) -> Expression:
+    texts = tuple(one.lower() for one in values if isinstance(one, str))
+    others = [one for one in values if not isinstance(one, str)]
+    return disjunction([is_(call("lower", attribute), In(texts)), _in(dialect, others, attribute)])
 
 
-def _not_in_ignoring_case(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
-    if not isinstance(operand, list):
-        return NEVER
-    return denial(_in_ignoring_case(dialect, operand, attribute))
-
-
-def _all(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
-    if not isinstance(operand, list):
-        return NEVER
-    asked = [is_(attribute, AnyElement(dialect.value(one, _ELEMENT))) for one in operand]
+def _all(dialect: Dialect, values: list[Any], attribute: Attribute) -> Expression:
+    asked = [is_(attribute, AnyElement(dialect.value(one, ELEMENT))) for one in values]
     return conjunction([is_(call("json_type", attribute), In(("array",))), *asked])
 
 
-def _all_ignoring_case(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
-    if not isinstance(operand, list):
-        return NEVER
-    asked = [_in_ignoring_case(dialect, [one], attribute) for one in operand]
+def _all_ignoring_case(dialect: Dialect, values: list[Any], attribute: Attribute) -> Expression:
+    asked = [_in_ignoring_case(dialect, [one], attribute) for one in values]
     return conjunction([is_(call("json_type", attribute), In(("array",))), *asked])
 
 
 def _in_group(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
-    return _member(dialect.groups.get(str(operand)) or [], attribute)
+    return _in(dialect, dialect.groups.get(str(operand)) or [], attribute)
 
 
-def _not_in_group(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
-    return denial(_in_group(dialect, operand, attribute))
-
-
-def _regex(flags: str, denied: bool) -> Callable[[Dialect, Any, Attribute], Expression]:
+def _regex(flags: str, denied: bool) -> Operator:
     def make(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
         try:
             re.compile(operand)
         except (re.error, TypeError):
             return NEVER
-        found = is_(boxed(attribute), Regex(pattern(operand, flags), find=True))
+        pattern = flagged(a_text(operand, "a regular expression"), flags)
+        found = is_(boxed(attribute), Regex(pattern, find=True))
         text = is_(boxed(attribute), Prefix(""))
         return conjunction([text, denial(found)]) if denied else found
 
     return make
 
 
-def _compared(name: str) -> Callable[[Dialect, Any, Attribute], Expression]:
-    holds, within = _HOLDS[name], RANGES[name]
+def _compared(name: str) -> Operator:
+    holds, within = _HOLDS[name], BOUNDS[name]
 
     def make(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
         if isinstance(operand, str):
@@ -162,13 +151,13 @@ def _number(text: str) -> Decimal | None:
         return None
 
 
-def _version(name: str) -> Callable[[Dialect, Any, Attribute], Expression]:
+def _version(name: str) -> Operator:
     def make(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
         term, base = call("growthbook_version", attribute), growthbook_version(operand)
         if name in ("$eq", "$ne"):
             equal = is_(term, In((base,)))
             return equal if name == "$eq" else denial(equal)
-        return is_(term, RANGES[name](base))
+        return is_(term, BOUNDS[name](base))
 
     return make
 
@@ -192,28 +181,27 @@ def _size(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
         if name in ("$eq", "$ne"):
             found = is_(size, In((bound,)))
             parts.append(found if name == "$eq" else denial(found))
-        elif name in RANGES and isinstance(bound, int | float):
-            parts.append(is_(size, RANGES[name](bound)))
+        elif name in BOUNDS and isinstance(bound, int | float):
+            parts.append(is_(size, BOUNDS[name](bound)))
         else:
             return NEVER
     return conjunction(parts)
 
 
-_ELEMENT = Attribute((), empty=True)
 _DIALECT = Dialect(
     _attribute,
     _equals,
     {
         "$eq": equal,
-        "$ne": unequal,
-        "$in": _in,
-        "$nin": _not_in,
-        "$ini": _in_ignoring_case,
-        "$nini": _not_in_ignoring_case,
-        "$all": _all,
-        "$alli": _all_ignoring_case,
+        "$ne": denied(equal),
+        "$in": _of_list(_in),
+        "$nin": _of_list(denied(_in)),
+        "$ini": _of_list(_in_ignoring_case),
+        "$nini": _of_list(denied(_in_ignoring_case)),
+        "$all": _of_list(_all),
+        "$alli": _of_list(_all_ignoring_case),
         "$inGroup": _in_group,
-        "$notInGroup": _not_in_group,
+        "$notInGroup": denied(_in_group),
         "$not": not_,
         "$elemMatch": element_match,
         "$exists": _exists,
@@ -228,5 +216,4 @@ _DIALECT = Dialect(
     },
     unknown=lambda _: NEVER,
     or_of_none=ALWAYS,
-    groups={},
 )

@@ -11,16 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
-from functools import partial
 from typing import Any
 
 from remuda.errors import InvalidCriterion
 from remuda.formats.reading import (
     ALWAYS,
     NEVER,
+    RANGES,
     Readings,
     all_of,
     at,
+    boxed,
     call,
     conjunction,
     decoded,
@@ -28,27 +29,17 @@ from remuda.formats.reading import (
     disjunction,
     each,
     is_,
+    numbered,
+    refusing,
     shown,
+    unwrapped,
 )
 from remuda.language.criterion import Criterion
 from remuda.model.attributes import Attribute, Digits
-from remuda.model.conditions import (
-    AnyElement,
-    Contains,
-    EveryElement,
-    In,
-    Missing,
-    Range,
-)
+from remuda.model.conditions import AnyElement, Contains, EveryElement, In, Missing
 from remuda.model.expressions import Expression
 
 _SWAPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_RANGES: Mapping[str, Callable[[Any], Range]] = {
-    "<": lambda bound: Range(upper=bound),
-    "<=": lambda bound: Range(upper=bound, upper_closed=True),
-    ">": lambda bound: Range(lower=bound),
-    ">=": lambda bound: Range(lower=bound, lower_closed=True),
-}
 
 
 def read(document: Any, *, id: str = "rule") -> list[Criterion]:
@@ -56,24 +47,11 @@ def read(document: Any, *, id: str = "rule") -> list[Criterion]:
     return all_of(read_each(document, id))
 
 
+@refusing
 def read_each(document: Any, id: str) -> Readings:
     """Every rule as a criterion, or as the error that says what is wrong with it."""
-    try:
-        found = decoded(document)
-    except InvalidCriterion as error:
-        yield error
-        return
-    rules = enumerate(found) if isinstance(found, list) else [(None, found)]
-    yield from each(_named(number, rule, id) for number, rule in rules)
-
-
-def _named(number: int | None, rule: Any, id: str) -> tuple[str, str, Callable[[], Criterion]]:
-    place = "" if number is None else f"[{number}]"
-    name = id if number is None else f"{id}:{number + 1}"
-    if isinstance(rule, Mapping) and "rule" in rule:
-        place = f"{place}.rule" if place else "rule"
-        name, rule = str(rule.get("id", name)), rule["rule"]
-    return place, name, partial(_criterion, name, rule)
+    rules = numbered(decoded(document), id)
+    yield from each((unwrapped(rule, "rule", "id") for rule in rules), _criterion)
 
 
 def _criterion(name: str, rule: Any) -> Criterion:
@@ -107,18 +85,6 @@ def _each(operands: list[Any]) -> list[Expression]:
     return found
 
 
-def _all_of(operands: list[Any]) -> Expression:
-    return conjunction(_each(operands))
-
-
-def _any_of(operands: list[Any]) -> Expression:
-    return disjunction(_each(operands))
-
-
-def _not(operands: list[Any]) -> Expression:
-    return denial(_truth(operands[0]))
-
-
 def _is(operands: list[Any]) -> Expression:
     return _truth(operands[0])
 
@@ -135,7 +101,7 @@ def _if(operands: list[Any]) -> Expression:
 def _variable(operands: list[Any]) -> Expression:
     """The variable has a value that is true: not null, false, 0, a text or a list without parts."""
     attribute = _attribute({"var": operands})
-    untrue = [is_(attribute, Missing()), is_(_boxed(attribute), In((False, 0, "")))]
+    untrue = [is_(attribute, Missing()), is_(boxed(attribute), In((False, 0, "")))]
     return denial(disjunction(untrue))
 
 
@@ -172,21 +138,21 @@ def _path(name: Any) -> Attribute:
     return Attribute(tuple(steps))
 
 
-def _boxed(attribute: Attribute) -> Any:
-    return call("boxed", attribute)
-
-
 def _literal(value: Any) -> Any:
     if isinstance(value, Mapping) or (isinstance(value, list) and any(map(_is_rule, value))):
         raise InvalidCriterion(f"a plain value is expected, not {shown(value)}")
     return value
 
 
-def _two(operands: list[Any]) -> tuple[Attribute, Any, bool]:
-    """The variable, the value, and whether the value comes first."""
+def _pair(operands: list[Any]) -> list[Any]:
     if len(operands) != 2:
         raise InvalidCriterion(f"it takes two operands, not {len(operands)}")
-    first, second = operands
+    return operands
+
+
+def _two(operands: list[Any]) -> tuple[Attribute, Any, bool]:
+    """The variable, the value, and whether the value comes first."""
+    first, second = _pair(operands)
     if _is_variable(first):
         return _attribute(first), _literal(second), False
     return _attribute(second), _literal(first), True
@@ -196,7 +162,7 @@ def _same(operands: list[Any]) -> Expression:
     attribute, value, _ = _two(operands)
     if value is None:
         return is_(attribute, Missing())
-    return is_(_boxed(attribute), In((value,)))
+    return is_(boxed(attribute), In((value,)))
 
 
 def _equal(operands: list[Any]) -> Expression:
@@ -207,9 +173,9 @@ def _equal(operands: list[Any]) -> Expression:
     number = _number(value)
     found: list[Expression] = []
     if isinstance(value, str):
-        found.append(is_(_boxed(attribute), In((value,))))
+        found.append(is_(boxed(attribute), In((value,))))
         if number is not None:  # a text that is a number equals that number, and no other text
-            found.append(is_(_boxed(attribute), In((number,))))
+            found.append(is_(boxed(attribute), In((number,))))
     elif number is not None:
         found.append(is_(call("growthbook_number", attribute), In((number,))))
     return disjunction(found)
@@ -240,11 +206,11 @@ def _ordered(sign: str) -> Callable[[list[Any]], Expression]:
             raise InvalidCriterion(f"numbers and texts have an order, and {shown(value)} has none")
         found: list[Expression] = []
         if isinstance(value, str):
-            found.append(is_(_boxed(attribute), _RANGES[own](value)))
+            found.append(is_(boxed(attribute), RANGES[own](value)))
             if number is not None:
-                found.append(is_(_boxed(attribute), _RANGES[own](number)))
+                found.append(is_(boxed(attribute), RANGES[own](number)))
         elif number is not None:
-            within = _RANGES[own](number)
+            within = RANGES[own](number)
             found.append(is_(call("growthbook_number", attribute), within))
             if within.accepts(0):  # what is missing is null, and null is 0 here
                 found.append(is_(attribute, Missing()))
@@ -254,45 +220,34 @@ def _ordered(sign: str) -> Callable[[list[Any]], Expression]:
 
 
 def _in(operands: list[Any]) -> Expression:
-    if len(operands) != 2:
-        raise InvalidCriterion(f"it takes two operands, not {len(operands)}")
-    wanted, place = operands
+    wanted, place = _pair(operands)
     if not _is_variable(place):
         attribute = _attribute(wanted)
         if isinstance(place, str):
             raise InvalidCriterion("a variable in a text is not read")
         values = tuple(one for one in _literal(place) if one is not None)
-        return is_(_boxed(attribute), In(values))
+        return is_(boxed(attribute), In(values))
     attribute = _attribute(place)
     value = _literal(wanted)
     element = is_(attribute, AnyElement(is_(Attribute(()), In((value,)))))
     if not isinstance(value, str):
         return element
-    return disjunction([is_(_boxed(attribute), Contains(value)), element])
+    return disjunction([is_(boxed(attribute), Contains(value)), element])
 
 
-def _quantified(operands: list[Any], make: Callable[[Expression], Any]) -> Expression:
-    if len(operands) != 2:
-        raise InvalidCriterion(f"it takes a list and a rule, not {len(operands)} operands")
-    return is_(_attribute(operands[0]), make(_truth(operands[1])))
+def _quantified(make: Callable[[Expression], Any]) -> Callable[[list[Any]], Expression]:
+    def found(operands: list[Any]) -> Expression:
+        if len(operands) != 2:
+            raise InvalidCriterion(f"it takes a list and a rule, not {len(operands)} operands")
+        return is_(_attribute(operands[0]), make(_truth(operands[1])))
 
-
-def _some(operands: list[Any]) -> Expression:
-    return _quantified(operands, AnyElement)
-
-
-def _every(operands: list[Any]) -> Expression:
-    return _quantified(operands, EveryElement)
-
-
-def _none(operands: list[Any]) -> Expression:
-    return denial(_some(operands))
+    return found
 
 
 _OPERATORS: Mapping[str, Callable[[list[Any]], Expression]] = {
-    "and": _all_of,
-    "or": _any_of,
-    "!": _not,
+    "and": lambda operands: conjunction(_each(operands)),
+    "or": lambda operands: disjunction(_each(operands)),
+    "!": _unless(_is),
     "!!": _is,
     "if": _if,
     "var": _variable,
@@ -301,9 +256,9 @@ _OPERATORS: Mapping[str, Callable[[list[Any]], Expression]] = {
     "!==": _unless(_same),
     "==": _equal,
     "!=": _unless(_equal),
-    **{sign: _ordered(sign) for sign in _RANGES},
+    **{sign: _ordered(sign) for sign in RANGES},
     "in": _in,
-    "some": _some,
-    "all": _every,
-    "none": _none,
+    "some": _quantified(AnyElement),
+    "all": _quantified(EveryElement),
+    "none": _unless(_quantified(AnyElement)),
 }

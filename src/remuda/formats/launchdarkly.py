@@ -9,6 +9,7 @@ malformed is refused with the place.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +17,7 @@ from remuda.errors import InvalidCriterion
 from remuda.formats.reading import (
     ALWAYS,
     NEVER,
+    RANGES,
     Readings,
     a_list,
     all_of,
@@ -27,7 +29,9 @@ from remuda.formats.reading import (
     denial,
     disjunction,
     is_,
+    refusing,
     shown,
+    unless_refused,
 )
 from remuda.language.criterion import Criterion
 from remuda.model.attributes import Attribute
@@ -55,15 +59,12 @@ def read(document: Any, *, id: str = "") -> list[Criterion]:
     return all_of(read_each(document, id))
 
 
+@refusing
 def read_each(document: Any, id: str) -> Readings:
     """The criteria of every flag, or the error that says what is wrong with it."""
-    try:
-        data = an_object(decoded(document), "a document of flags")
-        flags = an_object(data.get("flags") or {}, "flags")
-        segments = an_object(data.get("segments") or {}, "segments")
-    except InvalidCriterion as error:
-        yield error
-        return
+    data = an_object(decoded(document), "a document of flags")
+    flags = an_object(data.get("flags") or {}, "flags")
+    segments = an_object(data.get("segments") or {}, "segments")
     project = _Project(flags, segments)
     for key, flag in flags.items():
         try:
@@ -108,34 +109,26 @@ class _Project:
         flag = self.flags.get(key)
         if flag is None or not flag.get("on"):
             return NEVER
-        with self._opening(f"the flag {key}"):
+        with self.opening(f"the flag {key}"):
             return _gives(self, key, flag, variation)
 
     def in_segment(self, key: str) -> Expression:
         segment = self.segments.get(key)
         if segment is None:
             return NEVER
-        with self._opening(f"the segment {key}"), at(f"segments.{key}"):
+        with self.opening(f"the segment {key}"), at(f"segments.{key}"):
             return _segment(self, key, segment)
 
-    def _opening(self, what: str) -> _Opened:
-        return _Opened(self.opened, what)
-
-
-@dataclass(frozen=True, slots=True)
-class _Opened:
-    """One of the things that are being read; none may need itself."""
-
-    opened: list[str]
-    what: str
-
-    def __enter__(self) -> None:
-        if self.what in self.opened:
-            raise InvalidCriterion(f"{self.what} needs itself")
-        self.opened.append(self.what)
-
-    def __exit__(self, *_: object) -> None:
-        self.opened.pop()
+    @contextmanager
+    def opening(self, what: str) -> Iterator[None]:
+        """Read one of the things; none may need itself."""
+        if what in self.opened:
+            raise InvalidCriterion(f"{what} needs itself")
+        self.opened.append(what)
+        try:
+            yield
+        finally:
+            self.opened.pop()
 
 
 # Flags
@@ -144,7 +137,7 @@ class _Opened:
 def _criteria(project: _Project, key: str, flag: Any) -> Iterator[Criterion]:
     variations = a_list(an_object(flag, "a flag").get("variations", []), "variations")
     found = []
-    with project._opening(f"the flag {key}"):
+    with project.opening(f"the flag {key}"):
         for number, value in enumerate(variations):
             gives = _gives(project, key, flag, number)
             if gives != NEVER:
@@ -268,8 +261,11 @@ def _clause(project: _Project, clause: Mapping[str, Any]) -> Expression:
         return denial(inside) if denied else inside
     with at("attribute"):
         attribute = _attribute(clause.get("contextKind"), clause.get("attribute"))
-    make = _OPERATORS.get(str(operator))
-    found = disjunction(make(values, attribute)) if make else NEVER
+    if operator == "in":
+        found: Expression = is_(attribute, In(tuple(one for one in values if one is not None)))
+    else:
+        ask = _OPERATORS.get(str(operator))
+        found = disjunction(ask(attribute, one) for one in values) if ask else NEVER
     if not denied:
         return found
     return conjunction([is_(attribute, Exists()), denial(found)])
@@ -293,75 +289,48 @@ def _attribute(kind: Any, reference: Any) -> Attribute:
     return Attribute((kind, *steps), empty=True)
 
 
-def _equal(values: list[Any], attribute: Attribute) -> Iterator[Expression]:
-    yield is_(attribute, In(tuple(one for one in values if one is not None)))
+def _of_text(make: Callable[[str], Condition]) -> _Operator:
+    return lambda attribute, value: is_(attribute, make(value)) if isinstance(value, str) else NEVER
 
 
-def _of_texts(make: Callable[[str], Condition]) -> _Operator:
-    def found(values: list[Any], attribute: Attribute) -> Iterator[Expression]:
-        for text in values:
-            if isinstance(text, str):
-                yield is_(attribute, make(text))
-
-    return found
+def _if_readable(make: Callable[..., Condition], *options: Any) -> _Operator:
+    """To an SDK, what is no pattern or no version matches nothing."""
+    return lambda attribute, value: (
+        unless_refused(attribute, make, value, *options) if isinstance(value, str) else NEVER
+    )
 
 
-def _matched(values: list[Any], attribute: Attribute) -> Iterator[Expression]:
-    for text in values:
-        if isinstance(text, str):
-            try:
-                yield is_(attribute, Regex(text, find=True))
-            except InvalidCriterion:
-                continue  # to an SDK, it is a pattern that matches nothing
+def _of_number(make: Callable[[Any], Range]) -> _Operator:
+    def ask(attribute: Attribute, value: Any) -> Expression:
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return is_(attribute, make(value)) if is_number else NEVER
+
+    return ask
 
 
-def _of_numbers(make: Callable[[Any], Range]) -> _Operator:
-    def found(values: list[Any], attribute: Attribute) -> Iterator[Expression]:
-        for number in values:
-            if isinstance(number, int | float) and not isinstance(number, bool):
-                yield is_(attribute, make(number))
+def _of_instant(make: Callable[[Any], Range]) -> _Operator:
+    def ask(attribute: Attribute, value: Any) -> Expression:
+        moment = None if isinstance(value, bool) else instant_in(value)
+        return NEVER if moment is None else is_(call("instant_in", attribute), make(moment))
 
-    return found
-
-
-def _of_instants(make: Callable[[Any], Range]) -> _Operator:
-    def found(values: list[Any], attribute: Attribute) -> Iterator[Expression]:
-        for value in values:
-            moment = None if isinstance(value, bool) else instant_in(value)
-            if moment is not None:
-                yield is_(call("instant_in", attribute), make(moment))
-
-    return found
+    return ask
 
 
-def _of_versions(comparison: Comparison) -> _Operator:
-    def found(values: list[Any], attribute: Attribute) -> Iterator[Expression]:
-        for version in values:
-            if isinstance(version, str):
-                try:
-                    yield is_(attribute, SemVer(version, comparison, parts=True))
-                except InvalidCriterion:
-                    continue  # what is no version compares with none
-
-    return found
-
-
-_Operator = Callable[[list[Any], Attribute], Iterator[Expression]]
+_Operator = Callable[[Attribute, Any], Expression]
 _OPERATORS: Mapping[str, _Operator] = {
-    "in": _equal,
-    "startsWith": _of_texts(Prefix),
-    "endsWith": _of_texts(Suffix),
-    "contains": _of_texts(Contains),
-    "matches": _matched,
-    "lessThan": _of_numbers(lambda bound: Range(upper=bound)),
-    "lessThanOrEqual": _of_numbers(lambda bound: Range(upper=bound, upper_closed=True)),
-    "greaterThan": _of_numbers(lambda bound: Range(lower=bound)),
-    "greaterThanOrEqual": _of_numbers(lambda bound: Range(lower=bound, lower_closed=True)),
-    "before": _of_instants(lambda bound: Range(upper=bound)),
-    "after": _of_instants(lambda bound: Range(lower=bound)),
-    "semVerEqual": _of_versions(Comparison.EQUAL),
-    "semVerLessThan": _of_versions(Comparison.BELOW),
-    "semVerGreaterThan": _of_versions(Comparison.ABOVE),
+    "startsWith": _of_text(Prefix),
+    "endsWith": _of_text(Suffix),
+    "contains": _of_text(Contains),
+    "matches": _if_readable(Regex, True),
+    "lessThan": _of_number(RANGES["<"]),
+    "lessThanOrEqual": _of_number(RANGES["<="]),
+    "greaterThan": _of_number(RANGES[">"]),
+    "greaterThanOrEqual": _of_number(RANGES[">="]),
+    "before": _of_instant(RANGES["<"]),
+    "after": _of_instant(RANGES[">"]),
+    "semVerEqual": _if_readable(SemVer, Comparison.EQUAL, True),
+    "semVerLessThan": _if_readable(SemVer, Comparison.BELOW, True),
+    "semVerGreaterThan": _if_readable(SemVer, Comparison.ABOVE, True),
 }
 
 

@@ -12,14 +12,15 @@ from typing import Any
 
 from remuda.errors import InvalidCriterion
 from remuda.formats.conditions import (
-    RANGES,
+    BOUNDS,
+    ELEMENT,
     Dialect,
-    boxed,
+    Operator,
+    denied,
     element_match,
     equal,
     not_,
     read_conditions,
-    unequal,
 )
 from remuda.formats.reading import (
     NEVER,
@@ -28,25 +29,20 @@ from remuda.formats.reading import (
     a_text,
     all_of,
     at,
+    boxed,
     call,
     conjunction,
     denial,
     disjunction,
+    flagged,
     has_null,
     is_,
+    refusing,
     shown,
 )
 from remuda.language.criterion import Criterion
 from remuda.model.attributes import Attribute, Digits
-from remuda.model.conditions import (
-    Absent,
-    AnyElement,
-    In,
-    Missing,
-    Prefix,
-    Range,
-    Regex,
-)
+from remuda.model.conditions import Absent, AnyElement, In, Missing, Prefix, Range, Regex
 from remuda.model.expressions import And, Expression, Not, Or, Polarity, Predicate
 from remuda.model.patterns import literal_regex
 from remuda.model.terms import Call
@@ -65,6 +61,7 @@ def read(document: Any, *, id: str = "condition") -> list[Criterion]:
     return all_of(read_each(document, id))
 
 
+@refusing
 def read_each(document: Any, id: str) -> Readings:
     """Every condition as a criterion, or as the error that says what is wrong with it."""
     return read_conditions(document, id, lambda _: _DIALECT)
@@ -90,22 +87,18 @@ def _in(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
     return disjunction([is_(attribute, In(plain)), *others] if plain or not others else others)
 
 
-def _not_in(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
-    return denial(_in(dialect, operand, attribute))
-
-
 def _all(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
     wanted = a_list(operand, "what a list has all of")
     return conjunction(dialect.value(one, attribute) for one in wanted) if wanted else NEVER
 
 
-def _compared(name: str) -> Callable[[Dialect, Any, Attribute], Expression]:
+def _compared(name: str) -> Operator:
     def make(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
         if isinstance(operand, bool) or not isinstance(operand, int | float | str):
             raise InvalidCriterion(
                 f"numbers and texts have an order, and {shown(operand)} has none"
             )
-        return is_(attribute, RANGES[name](operand))
+        return is_(attribute, BOUNDS[name](operand))
 
     return make
 
@@ -125,7 +118,7 @@ def _type(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
             kind = In((_TYPES[name],))
             found.append(is_(call("json_type", attribute), kind))
             if name != "array":
-                found.append(is_(attribute, AnyElement(is_(call("json_type", _ELEMENT), kind))))
+                found.append(is_(attribute, AnyElement(is_(call("json_type", ELEMENT), kind))))
         else:
             known = ", ".join([*_TYPES, "null"])
             raise InvalidCriterion(f"{shown(name)} is no type of JSON; there are {known}")
@@ -159,9 +152,8 @@ class _Mongo(Dialect):
             flags = a_text(asked["$options"], "$options")
             if "$regex" not in asked or set(flags) - set("ims"):
                 raise InvalidCriterion(f"the options i, m and s are read, not {shown(flags)}")
-            pattern = f"(?{flags}:{asked['$regex']})" if flags else asked["$regex"]
-            asked = {name: one for name, one in asked.items() if name != "$options"}
-            asked["$regex"] = pattern
+            asked = {**asked, "$regex": flagged(asked["$regex"], flags)}
+            del asked["$options"]
         return Dialect.value(self, asked, attribute)
 
 
@@ -170,15 +162,14 @@ def _unknown(name: str) -> Expression:
     raise InvalidCriterion(f"there is no operator {name}; there are {known}")
 
 
-_ELEMENT = Attribute((), empty=True)
 _DIALECT = _Mongo(
     _attribute,
     _equals,
     {
         "$eq": equal,
-        "$ne": unequal,
+        "$ne": denied(equal),
         "$in": _in,
-        "$nin": _not_in,
+        "$nin": denied(_in),
         "$all": _all,
         "$not": not_,
         "$elemMatch": element_match,
@@ -187,11 +178,10 @@ _DIALECT = _Mongo(
         "$size": _size,
         "$mod": _mod,
         "$regex": _regex,
-        **{name: _compared(name) for name in RANGES},
+        **{name: _compared(name) for name in BOUNDS},
     },
     unknown=_unknown,
     or_of_none=NEVER,
-    groups={},
 )
 
 

@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import wraps
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from remuda.errors import InvalidCriterion, RemudaError
+from remuda.errors import InvalidCriterion
 from remuda.language.criterion import Criterion
 from remuda.model.attributes import Attribute
-from remuda.model.conditions import AnyElement, Condition, In, NullValue
+from remuda.model.conditions import AnyElement, Condition, In, NullValue, Range
 from remuda.model.expressions import And, Expression, Or, Predicate
 from remuda.model.terms import Call, Literal, Term
 
 Readings = Iterator[Criterion | InvalidCriterion]
+Rule = tuple[str, str, Any]  # its place in a document, its id, and what it says
 
 ALWAYS, NEVER = And(), Or()
 
@@ -49,25 +51,15 @@ class Format:
         """
         try:
             documents = [data.decode()] if self.lines else json_documents(data)
-        except (InvalidCriterion, UnicodeError) as error:
-            yield (
-                error
-                if isinstance(error, InvalidCriterion)
-                else InvalidCriterion(f"the text is not UTF-8: {error}")
-            )
+        except InvalidCriterion as error:
+            yield error
+            return
+        except UnicodeError as error:
+            yield InvalidCriterion(f"the text is not UTF-8: {error}")
             return
         read_each = import_module(self.module).read_each
         for number, document in enumerate(documents, start=1):
             yield from read_each(document, name if len(documents) == 1 else f"{name}:{number}")
-
-
-def format_named(name: str) -> Format:
-    """The format of that name; RemudaError names those there are."""
-    from remuda.formats import FORMATS
-
-    if name not in FORMATS:
-        raise RemudaError(f"there is no format {name!r}; there are {', '.join(sorted(FORMATS))}")
-    return FORMATS[name]
 
 
 def all_of(readings: Readings) -> list[Criterion]:
@@ -80,11 +72,41 @@ def all_of(readings: Readings) -> list[Criterion]:
     return criteria
 
 
-def each(rules: Iterable[tuple[str, str, Callable[[], Criterion]]]) -> Readings:
-    """Every rule as it is made, or the error with its id and the place of the rule."""
-    for place, name, make in rules:
+def refusing(read_each: Callable[[Any, str], Readings]) -> Callable[[Any, str], Readings]:
+    """The same reader, which gives the error of a document that is none of its format."""
+
+    @wraps(read_each)
+    def read(document: Any, id: str) -> Readings:
         try:
-            yield make()
+            yield from read_each(document, id)
+        except InvalidCriterion as error:
+            yield error
+
+    return read
+
+
+def numbered(document: Any, id: str) -> Iterator[Rule]:
+    """Every rule of a list under the id and its number, or the only one under the id."""
+    if not isinstance(document, list):
+        yield "", id, document
+        return
+    for number, rule in enumerate(document):
+        yield f"[{number}]", f"{id}:{number + 1}", rule
+
+
+def unwrapped(rule: Rule, body: str, own_id: str) -> Rule:
+    """What a rule says that is an object with a body, and perhaps with an id of its own."""
+    place, name, said = rule
+    if not isinstance(said, Mapping) or body not in said:
+        return rule
+    return f"{place}.{body}" if place else body, str(said.get(own_id, name)), said[body]
+
+
+def each(rules: Iterable[Rule], make: Callable[[str, Any], Criterion]) -> Readings:
+    """Every rule as it is made, or the error with its id and the place of the rule."""
+    for place, name, rule in rules:
+        try:
+            yield make(name, rule)
         except InvalidCriterion as error:
             yield error.inside(place, name or None)
 
@@ -155,6 +177,32 @@ def is_(term: Term, condition: Condition) -> Predicate:
 
 def is_true(term: Term) -> Predicate:
     return Predicate(term, In((True,)))
+
+
+def unless_refused(term: Term, make: Callable[..., Condition], *operands: Any) -> Expression:
+    """What is asked with these operands; never true where they are no pattern, version …"""
+    try:
+        return Predicate(term, make(*operands))
+    except InvalidCriterion:
+        return NEVER
+
+
+RANGES: Mapping[str, Callable[[Any], Range]] = {
+    "<": lambda bound: Range(upper=bound),
+    "<=": lambda bound: Range(upper=bound, upper_closed=True),
+    ">": lambda bound: Range(lower=bound),
+    ">=": lambda bound: Range(lower=bound, lower_closed=True),
+}
+
+
+def boxed(attribute: Attribute) -> Call:
+    """The value as one, though it be a list: equality is then that of the whole list."""
+    return call("boxed", attribute)
+
+
+def flagged(pattern: str, flags: str) -> str:
+    """The pattern with these flags of RE2's."""
+    return f"(?{flags}:{pattern})" if flags else pattern
 
 
 def has_null(attribute: Attribute) -> Expression:

@@ -14,6 +14,7 @@ from typing import Any
 
 from remuda.errors import InvalidCriterion, RemudaError
 from remuda.formats.reading import (
+    RANGES,
     Readings,
     all_of,
     call,
@@ -21,6 +22,7 @@ from remuda.formats.reading import (
     decoded,
     denial,
     disjunction,
+    flagged,
     is_,
     shown,
 )
@@ -283,20 +285,13 @@ def _condition(parts: list[Any]) -> Condition:
 
 def _regex(value: Any) -> str:
     flags = "".join(sorted(value.sigma_to_re_flag[flag] for flag in value.flags))
-    pattern = str(value.regexp)
-    return f"(?{flags}:{pattern})" if flags else pattern
+    return flagged(str(value.regexp), flags)
+
+
+_SIGNS = {"LT": "<", "LTE": "<=", "GT": ">", "GTE": ">="}
 
 
 def _range(value: Any) -> Range:
-    number = value.number.number
-    match value.op.name:
-        case "LT":
-            return Range(upper=number)
-        case "LTE":
-            return Range(upper=number, upper_closed=True)
-        case "GT":
-            return Range(lower=number)
-        case "GTE":
-            return Range(lower=number, lower_closed=True)
-        case _:
-            raise InvalidCriterion(f"the comparison {shown(value.op)} is not read")
+    if value.op.name not in _SIGNS:
+        raise InvalidCriterion(f"the comparison {shown(value.op)} is not read")
+    return RANGES[_SIGNS[value.op.name]](value.number.number)

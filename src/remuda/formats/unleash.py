@@ -17,6 +17,7 @@ from remuda.errors import InvalidCriterion
 from remuda.formats.reading import (
     ALWAYS,
     NEVER,
+    RANGES,
     Readings,
     a_list,
     all_of,
@@ -28,8 +29,11 @@ from remuda.formats.reading import (
     denial,
     disjunction,
     each,
+    flagged,
     is_,
+    refusing,
     shown,
+    unless_refused,
 )
 from remuda.language.criterion import Criterion
 from remuda.model.attributes import Attribute
@@ -59,16 +63,12 @@ def read(document: Any, *, id: str = "") -> list[Criterion]:
     return all_of(read_each(document, id))
 
 
+@refusing
 def read_each(document: Any, id: str) -> Readings:
     """Every feature as a criterion, or as the error that says what is wrong with it."""
-    try:
-        state = _state(an_object(decoded(document), "a document of features"))
-    except InvalidCriterion as error:
-        yield error
-        return
-    yield from each(
-        (f"features.{name}", name, partial(_criterion, state, name)) for name in state.features
-    )
+    state = _state(an_object(decoded(document), "a document of features"))
+    features = ((f"features.{name}", name, one) for name, one in state.features.items())
+    yield from each(features, partial(_criterion, state))
 
 
 def event(document: Any) -> Any:
@@ -111,8 +111,7 @@ def _state(document: Mapping[str, Any]) -> _State:
     return _State(features, segments)
 
 
-def _criterion(state: _State, name: str) -> Criterion:
-    feature = state.features[name]
+def _criterion(state: _State, name: str, feature: Mapping[str, Any]) -> Criterion:
     with at("dependencies"):
         parents = [_parent(state, one) for one in feature.get("dependencies") or []]
     return Criterion(name, conjunction([_enabled(state, feature), *parents]))
@@ -205,10 +204,6 @@ def _strategy(state: _State, strategy: Mapping[str, Any]) -> Expression:
     return conjunction(parts)
 
 
-def _everyone(parameters: Mapping[str, Any]) -> Expression:
-    return ALWAYS
-
-
 def _users(parameters: Mapping[str, Any]) -> Expression:
     return is_(Attribute(("userId",)), In(tuple(_items(parameters.get("userIds")))))
 
@@ -226,16 +221,11 @@ def _gradual(name: str, parameters: Mapping[str, Any]) -> Expression:
     return _rolled_out(Attribute((name,)), parameters.get("groupId", ""), share)
 
 
-def _random(parameters: Mapping[str, Any]) -> Expression:
-    return _by_chance(_share(parameters, "percentage"))
-
-
 def _flexible(parameters: Mapping[str, Any]) -> Expression:
     share, stickiness = _share(parameters, "rollout"), parameters.get("stickiness") or "default"
-    if stickiness == "random":
+    # without an id, it is by chance
+    if stickiness == "random" or (stickiness == "default" and share in (0, 100)):
         return _by_chance(share)
-    if stickiness == "default" and share in (0, 100):
-        return _by_chance(share)  # without an id, it is by chance
     return _rolled_out(_sticky(stickiness), parameters.get("groupId", ""), share)
 
 
@@ -268,12 +258,12 @@ def _rolled_out(term: Term, group: Any, share: int) -> Expression:
 
 
 _STRATEGIES: Mapping[str, Callable[[Mapping[str, Any]], Expression]] = {
-    "default": _everyone,
+    "default": lambda _: ALWAYS,
     "userWithId": _users,
     "remoteAddress": _addresses,
     "gradualRolloutUserId": partial(_gradual, "userId"),
     "gradualRolloutSessionId": partial(_gradual, "sessionId"),
-    "gradualRolloutRandom": _random,
+    "gradualRolloutRandom": lambda parameters: _by_chance(_share(parameters, "percentage")),
     "flexibleRollout": _flexible,
 }
 
@@ -299,10 +289,6 @@ def _in(constraint: Mapping[str, Any], attribute: Attribute) -> Expression:
     return is_(attribute, In(tuple(constraint.get("values") or ())))
 
 
-def _not_in(constraint: Mapping[str, Any], attribute: Attribute) -> Expression:
-    return denial(_in(constraint, attribute))
-
-
 def _of_texts(make: Callable[[str], Condition]) -> _Operator:
     def found(constraint: Mapping[str, Any], attribute: Attribute) -> Expression:
         texts = constraint.get("values") or ()
@@ -315,15 +301,7 @@ def _of_texts(make: Callable[[str], Condition]) -> _Operator:
 
 def _regex(constraint: Mapping[str, Any], attribute: Attribute) -> Expression:
     flags = "i" if constraint.get("caseInsensitive") else ""
-    pattern = constraint.get("value") or ""
-    try:
-        return is_(attribute, Regex(f"(?{flags}:{pattern})" if flags else pattern, find=True))
-    except InvalidCriterion:
-        return NEVER  # to an SDK, it is a pattern that matches nothing
-
-
-def _networks(constraint: Mapping[str, Any], attribute: Attribute) -> Expression:
-    return _in_networks(constraint.get("values") or (), attribute)
+    return unless_refused(attribute, Regex, flagged(constraint.get("value") or "", flags), True)
 
 
 def _in_networks(texts: Iterable[str], attribute: Attribute) -> Expression:
@@ -355,31 +333,29 @@ def _of_instants(make: Callable[[Any], Condition]) -> _Operator:
 
 
 def _of_versions(comparison: Comparison) -> _Operator:
-    def found(constraint: Mapping[str, Any], attribute: Attribute) -> Expression:
-        try:
-            return is_(attribute, SemVer(constraint.get("value") or "", comparison))
-        except InvalidCriterion:
-            return NEVER  # what is no version compares with none
-
-    return found
+    return lambda constraint, attribute: unless_refused(
+        attribute, SemVer, constraint.get("value") or "", comparison
+    )
 
 
 _Operator = Callable[[Mapping[str, Any], Attribute], Expression]
 _OPERATORS: Mapping[str, _Operator] = {
     "IN": _in,
-    "NOT_IN": _not_in,
+    "NOT_IN": lambda constraint, attribute: denial(_in(constraint, attribute)),
     "STR_STARTS_WITH": _of_texts(Prefix),
     "STR_ENDS_WITH": _of_texts(Suffix),
     "STR_CONTAINS": _of_texts(Contains),
     "REGEX": _regex,
-    "IN_CIDR": _networks,
+    "IN_CIDR": lambda constraint, attribute: _in_networks(
+        constraint.get("values") or (), attribute
+    ),
     "NUM_EQ": _of_numbers(lambda bound: In((bound,))),
-    "NUM_GT": _of_numbers(lambda bound: Range(lower=bound)),
-    "NUM_GTE": _of_numbers(lambda bound: Range(lower=bound, lower_closed=True)),
-    "NUM_LT": _of_numbers(lambda bound: Range(upper=bound)),
-    "NUM_LTE": _of_numbers(lambda bound: Range(upper=bound, upper_closed=True)),
-    "DATE_AFTER": _of_instants(lambda bound: Range(lower=bound)),
-    "DATE_BEFORE": _of_instants(lambda bound: Range(upper=bound)),
+    "NUM_GT": _of_numbers(RANGES[">"]),
+    "NUM_GTE": _of_numbers(RANGES[">="]),
+    "NUM_LT": _of_numbers(RANGES["<"]),
+    "NUM_LTE": _of_numbers(RANGES["<="]),
+    "DATE_AFTER": _of_instants(RANGES[">"]),
+    "DATE_BEFORE": _of_instants(RANGES["<"]),
     "SEMVER_EQ": _of_versions(Comparison.EQUAL),
     "SEMVER_GT": _of_versions(Comparison.ABOVE),
     "SEMVER_GTE": _of_versions(Comparison.AT_LEAST),

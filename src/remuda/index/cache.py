@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from remuda.errors import StorageError
-from remuda.index.files import aside, make_directory, place
+from remuda.index.files import aside, filling, make_directory, place
 from remuda.index.locking import Lock
 
 CACHE, CACHE_BYTES = "REMUDA_CACHE", "REMUDA_CACHE_BYTES"
@@ -103,14 +103,12 @@ def _used(target: Path) -> bool:
 
 
 def _fill(target: Path, fill: Callable[[Path], None]) -> None:
-    unfinished = aside(target)
-    unfinished.mkdir()
     try:
-        fill(unfinished)
-        _put(unfinished, target)
-    except BaseException:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        raise
+        with filling(target) as unfinished:
+            fill(unfinished)
+    except OSError:
+        if not target.is_dir():  # where it is, another process was quicker
+            raise
 
 
 def _put(complete: Path, target: Path) -> None:

@@ -39,6 +39,13 @@ class Wanted(NamedTuple):
         sizes = np.bincount(self.groups.items, minlength=self.n_groups)
         return frozen(starts_of(np.minimum(sizes, n)))
 
+    def best(self, hits: Hits) -> Hits:
+        """Those of the hits, of which some may be there twice, that are wanted, best first."""
+        rows, groups = hits.rows, self.groups
+        priorities = self.priorities[rows] if len(self.priorities) else NO_FLOATS
+        groups = take_rows(groups, rows) if len(groups.starts) else groups
+        return best(hits, self.n, self.ranks[rows], priorities, groups)
+
 
 class Bars(NamedTuple):
     """What an event's best have reached: none that is worse is wanted."""
@@ -107,8 +114,3 @@ def _kept_of_groups(keys: Sequence[np.ndarray], events: Longs, groups: Ragged, n
     first = np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))
     kept = np.unique(at[order[np.arange(len(order)) - first < n]])
     return kept[np.lexsort((*(key[kept] for key in keys), events[kept]))]
-
-
-def groups_of(groups: Ragged, rows: Ints) -> Ragged:
-    """The groups of some criteria; none where there are none."""
-    return take_rows(groups, rows) if len(groups.starts) else groups

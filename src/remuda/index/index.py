@@ -22,6 +22,7 @@ import pyarrow as pa
 from remuda.arrays import Longs, frozen
 from remuda.encoding.encoder import Encoder
 from remuda.encoding.events import AT_ONCE, Fields, Portion, Source
+from remuda.encoding.plan import leaves_of
 from remuda.encoding.regions import Region
 from remuda.encoding.table import EventBatch
 from remuda.encoding.vocabulary import Dimension, View
@@ -51,9 +52,9 @@ from remuda.language.text import parse
 from remuda.matchers.contract import Chosen, Hits, check_name, conjunction_matcher
 from remuda.model.attributes import Attribute
 from remuda.model.binding import bound
-from remuda.model.conditions import OF_LACK, AnyElement, Condition, EveryElement
+from remuda.model.conditions import OF_LACK, AnyElement, EveryElement
 from remuda.model.explanations import Explanation
-from remuda.model.expressions import Expression, Predicate, clock, fold
+from remuda.model.expressions import Expression, Predicate, clock
 from remuda.model.hierarchies import Hierarchies
 from remuda.model.terms import facts_of
 from remuda.model.weights import Weights
@@ -221,7 +222,17 @@ class Index:
 
     def field_names(self) -> set[str]:
         """Every name in those paths, and in those that are looked at within elements of lists."""
-        return _field_names(self._state)
+        state = self._state
+        paths = _attributes(state)
+        pending = [one.condition for one in _dimensions(state)]
+        pending += [one.condition for one in _late_leaves(state)]
+        while pending:
+            condition = pending.pop()
+            if isinstance(condition, AnyElement | EveryElement):
+                for leaf in leaves_of(condition.expression):
+                    paths.update(facts_of(leaf.term).attributes)
+                    pending.append(leaf.condition)
+        return {name for path in paths for name in path.names}
 
     def tells_null_from_absent(self) -> bool:
         """Whether some criterion does: a table must then keep what a map lacks apart from null."""
@@ -450,9 +461,7 @@ class Index:
         `missing` or `present`. `Matches.exact` says of each region whether its answer is exact;
         otherwise it may name too many.
         """
-        state, question = self._state, Question.of(now, tags)
-        regions = _regions(where, missing, present, question.now, self.hierarchies)
-        return region_answers.possible(self._parts(state), Names(state), regions, question)
+        return self._in_regions(region_answers.possible, where, missing, present, tags, now)
 
     def certain(
         self,
@@ -467,9 +476,27 @@ class Index:
 
         Where an answer is not exact, it may name too few.
         """
+        return self._in_regions(region_answers.certain, where, missing, present, tags, now)
+
+    def _in_regions(
+        self,
+        answer: region_answers.Answering,
+        where: Where | Iterable[Where],
+        missing: Iterable[str],
+        present: Iterable[str],
+        tags: Tags,
+        now: Now,
+    ) -> Matches:
+        """What the parts answer about one region or many."""
         state, question = self._state, Question.of(now, tags)
-        regions = _regions(where, missing, present, question.now, self.hierarchies)
-        return region_answers.certain(self._parts(state), Names(state), regions, question)
+        several = [where] if isinstance(where, Expression | str | Mapping) else where
+        absent, there = _paths(missing, "missing"), _paths(present, "present")
+        regions = [
+            Region.where(bound(_expression(one), self.hierarchies), question.now, absent, there)
+            for one in several
+        ]
+        parts = self._parts(state)
+        return region_answers.answered(answer, parts, Names(state), regions, question)
 
     def undecided(
         self, event: Any, unknown: Iterable[str], *, tags: Tags = None, now: Now = None
@@ -754,10 +781,8 @@ def _sampled(sample: Any) -> Callable[[Encoder], EventBatch] | None:
 
 
 def _attributes(state: State) -> set[Attribute]:
-    found = {one for part in state.parts for one in part.segment.words.vocabulary.attributes}
-    for late in state.tail:
-        fold(late.criterion.expression, lambda node, _: _note(node, found))
-    return found
+    every = (part.segment.words.vocabulary.attributes for part in state.parts)
+    return set().union(*every, *(facts_of(one.term).attributes for one in _late_leaves(state)))
 
 
 def _fields(state: State) -> frozenset[str] | None:
@@ -767,49 +792,25 @@ def _fields(state: State) -> frozenset[str] | None:
     return None if None in fields else frozenset(one for one in fields if one is not None)
 
 
-def _field_names(state: State) -> set[str]:
-    paths: set[Attribute] = set()
-
-    def note(node: Expression, _: Any) -> None:
-        _note(node, paths)
-        if isinstance(node, Predicate):
-            note_inner(node.condition)
-
-    def note_inner(condition: Condition | None) -> None:
-        if isinstance(condition, AnyElement | EveryElement):
-            fold(condition.expression, note)
-
-    for part in state.parts:
-        vocabulary = part.segment.words.vocabulary
-        paths |= vocabulary.attributes
-        for dimension in vocabulary.dimensions:
-            note_inner(dimension.condition)
-    for late in state.tail:
-        fold(late.criterion.expression, note)
-    return {name for path in paths for name in path.names}
-
-
 def _tells_null_from_absent(state: State) -> bool:
-    words = (part.segment.words.vocabulary for part in state.parts)
-    if any(_tells_lack(one) for known in words for one in known.dimensions):
-        return True
-    late = (one.criterion.expression for one in state.tail)
-    return any(fold(one, lambda node, parts: any(parts) or _asks_lack(node)) for one in late)
+    return any(
+        one.view is View.LACK or facts_of(one.term).tells_lack for one in _dimensions(state)
+    ) or any(
+        type(one.condition) in OF_LACK or facts_of(one.term).tells_lack
+        for one in _late_leaves(state)
+    )
 
 
-def _tells_lack(dimension: Dimension) -> bool:
-    return dimension.view is View.LACK or facts_of(dimension.term).tells_lack
+def _dimensions(state: State) -> Iterator[Dimension]:
+    """The dimensions of all parts."""
+    for part in state.parts:
+        yield from part.segment.words.vocabulary.dimensions
 
 
-def _asks_lack(node: Expression) -> bool:
-    if not isinstance(node, Predicate):
-        return False
-    return type(node.condition) in OF_LACK or facts_of(node.term).tells_lack
-
-
-def _note(node: Expression, found: set[Attribute]) -> None:
-    if isinstance(node, Predicate):
-        found.update(facts_of(node.term).attributes)
+def _late_leaves(state: State) -> Iterator[Predicate]:
+    """The predicates of the tail."""
+    for late in state.tail:
+        yield from leaves_of(late.criterion.expression)
 
 
 def _any_large(criteria: Iterable[Criterion]) -> bool:
@@ -818,20 +819,6 @@ def _any_large(criteria: Iterable[Criterion]) -> bool:
 
 def _is_heavy(tail: Iterable[Late]) -> bool:
     return sum(late.criterion.n_parts for late in tail) > _TAIL_PARTS
-
-
-def _regions(
-    where: Where | Iterable[Where],
-    missing: Iterable[str],
-    present: Iterable[str],
-    now: int,
-    hierarchies: Hierarchies,
-) -> list[Region]:
-    """One region or many as many."""
-    several = [where] if isinstance(where, Expression | str | Mapping) else where
-    absent, there = _paths(missing, "missing"), _paths(present, "present")
-    expressions = [bound(_expression(one), hierarchies) for one in several]
-    return [Region.where(one, now, absent, there) for one in expressions]
 
 
 def _expression(where: Where) -> Expression:

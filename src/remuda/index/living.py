@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from copy import deepcopy
-from typing import Any, ClassVar, TypeVar, overload
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -27,9 +27,9 @@ from remuda.index.choosing import Bars
 from remuda.index.forking import in_child
 from remuda.index.hits import only
 from remuda.index.question import Question
-from remuda.index.roster import Roster, Tags, checksum, in_force, slots_of
+from remuda.index.roster import Roster, Tags, checksum, in_force, ranks_of, slots_of
 from remuda.index.segment import ElementIndex, Segment
-from remuda.index.state import Late, Part
+from remuda.index.state import Late, Part, scored
 from remuda.index.turns import Turns
 from remuda.index.weighing import Weighing
 from remuda.language.criterion import FOREVER, Criterion
@@ -44,6 +44,7 @@ from remuda.matchers.contract import (
 )
 from remuda.matchers.kernels.growth import thawed
 from remuda.model.attributes import Attribute
+from remuda.model.lazily import lazily
 
 T = TypeVar("T")
 
@@ -65,11 +66,7 @@ class First(Sequence[T]):
     def __len__(self) -> int:
         return self._n
 
-    @overload
-    def __getitem__(self, at: int) -> T: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[T]: ...
-    def __getitem__(self, at: int | slice) -> T | list[T]:
+    def __getitem__(self, at: Any) -> Any:
         return self._items[: self._n][at] if isinstance(at, slice) else self._items[at]
 
     def __iter__(self) -> Iterator[T]:
@@ -195,11 +192,11 @@ class Living:
                 "bytes": self._tree.nbytes,
             }
 
-    def hits(self, portion: Portion, question: Question, part: LivePart) -> Hits | None:
-        """The places that each event satisfied at that moment; None where the tree is broken."""
+    def hits(self, portion: Portion, question: Question, part: LivePart) -> Hits:
+        """The places that each event satisfied at that moment; an error if the tree is broken."""
         with self._turns.reading():
             if self.torn:
-                return None
+                raise RuntimeError("a change of the tree was broken off")
             words = self._growing
             events = portion.encode(words.encoder, question.now)
             if not isinstance(portion.events, list):
@@ -421,12 +418,8 @@ def _joined(batches: Sequence[EventBatch]) -> EventBatch:
 class LiveRoster(Roster):
     """The criteria of one moment; what is seldom asked for is made when it is."""
 
-    __slots__ = ("_living", "_made", "_n")
-    __setattr__ = object.__setattr__  # the frozen one of a class with slots is not for heirs
-
     def __init__(self, living: Living, n: int) -> None:
         self._living, self._n = living, n
-        self._made: dict[str, Any] = {}
 
     @property
     def ids(self) -> Sequence[str]:
@@ -452,30 +445,18 @@ class LiveRoster(Roster):
     def priorities(self) -> Floats:
         return self._living.priorities[: self._n if self._living.n_prior else 0]
 
-    @property
+    @lazily
     def ranks(self) -> Ints:
-        return self._once("ranks", self._ranks)
+        return frozen(ranks_of(list(self.ids)))
 
-    @property
+    @lazily
     def slots(self) -> Ints:
         marks = [checksum(name) for name in self.ids]
-        return self._once("slots", lambda: frozen(slots_of(np.array(marks, np.uint32))))
+        return frozen(slots_of(np.array(marks, np.uint32)))
 
-    @property
+    @lazily
     def tags(self) -> Tags:
-        return self._once("tags", lambda: Tags.of(self.criteria))
-
-    def _once(self, name: str, make: Callable[[], T]) -> T:
-        if name not in self._made:
-            self._made[name] = make()
-        made: T = self._made[name]
-        return made
-
-    def _ranks(self) -> Ints:
-        ids = list(self.ids)
-        ranks = np.empty(len(ids), np.int32)
-        ranks[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids), dtype=np.int32)
-        return frozen(ranks)
+        return Tags.of(self.criteria)
 
 
 class LivePart(Part):
@@ -486,24 +467,31 @@ class LivePart(Part):
     """
 
     chooses: ClassVar[bool] = False
-    __slots__ = ("_made", "living", "n", "n_alive", "n_removed")
-    __setattr__ = object.__setattr__
+    __setattr__ = object.__setattr__  # the frozen one of a class with slots is not for heirs
 
     def __init__(self, living: Living, n: int, n_removed: int, n_alive: int) -> None:
         self.living, self.n, self.n_removed, self.n_alive = living, n, n_removed, n_alive
-        self._made: dict[str, Any] = {}
 
-    @property
+    @lazily
     def roster(self) -> Roster:
-        return self._once("roster", lambda: LiveRoster(self.living, self.n))
+        return LiveRoster(self.living, self.n)
 
-    @property
+    @lazily
     def segment(self) -> Segment:
-        return self._once("segment", self._segment)
+        chosen = Chosen(self.living.chosen.name, self.living.chosen.parameters)
+        expressions = [one.expression for one in self.roster.criteria]
+        return Segment.build(
+            expressions, matcher=str(chosen), scalars=self.living.scalars,
+            ranks=lambda: self.roster.ranks,
+        )  # fmt: skip
 
-    @property
+    @lazily
     def alive(self) -> Bools | None:
-        return None if self.n_alive == self.n else self._once("alive", self._alive)
+        if self.n_alive == self.n:
+            return None
+        alive = np.ones(self.n, np.bool_)
+        alive[[place for place in self.living.removed[: self.n_removed] if place < self.n]] = False
+        return frozen(alive)
 
     def __len__(self) -> int:
         return self.n_alive
@@ -526,12 +514,11 @@ class LivePart(Part):
 
     def hits(self, portion: Portion, question: Question) -> Hits:
         try:
-            found = self.living.hits(portion, question, self)
+            return self.living.hits(portion, question, self)
         except MemoryError:
             raise
-        except Exception:  # of a criterion that is evaluated plainly
-            found = None
-        return super().hits(portion, question) if found is None else found
+        except Exception:  # of a criterion that is evaluated plainly, or of a broken tree
+            return super().hits(portion, question)
 
     def best(
         self,
@@ -543,7 +530,7 @@ class LivePart(Part):
         """All that each event satisfies with their scores, be they the best or not."""
         found = self.hits(portion, question)
         try:
-            return found._replace(scores=self._scores(found, portion, question, weighing))
+            return scored(found, self.living.criteria, portion, question, weighing)
         except MemoryError:
             raise
         except Exception:  # an event on which a score cannot be told
@@ -564,33 +551,3 @@ class LivePart(Part):
 
     def why(self) -> str:
         return self.living.why()
-
-    def _scores(
-        self, found: Hits, portion: Portion, question: Question, weighing: Weighing | None
-    ) -> Floats:
-        scores: list[float | None] = []
-        for i, event in enumerate(portion.objects()):
-            weights = None if weighing is None else weighing.at(i)
-            for place in found.rows[found.starts[i] : found.starts[i + 1]].tolist():
-                criterion = self.living.criteria[place]
-                scores.append(criterion.score(event, weights=weights, now=question.now))
-        return np.array(scores, np.float64)
-
-    def _once(self, name: str, make: Callable[[], T]) -> T:
-        if name not in self._made:  # two threads may both make it: they are the same
-            self._made[name] = make()
-        made: T = self._made[name]
-        return made
-
-    def _segment(self) -> Segment:
-        chosen = Chosen(self.living.chosen.name, self.living.chosen.parameters)
-        expressions = [one.expression for one in self.roster.criteria]
-        return Segment.build(
-            expressions, matcher=str(chosen), scalars=self.living.scalars,
-            ranks=lambda: self.roster.ranks,
-        )  # fmt: skip
-
-    def _alive(self) -> Bools:
-        alive = np.ones(self.n, np.bool_)
-        alive[[place for place in self.living.removed[: self.n_removed] if place < self.n]] = False
-        return frozen(alive)

@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 from remuda.arrays import Floats, Longs, frozen, starts_of
 from remuda.encoding.merged_plans import merge
 from remuda.encoding.narrowing import GONE
-from remuda.index.gathered import Gathered
 from remuda.index.roster import (
+    Gathered,
     Roster,
     StoredCriteria,
     StoredIds,
     Tags,
     slots_of,
+    split,
+    united,
 )
 from remuda.index.segment import Lazy, Segment
 from remuda.index.state import Part
@@ -97,7 +99,7 @@ def _gathered(
     made: list[T] = []
     pieces, n_stored = [], 0
     for sequence in sequences:
-        stored, own, at = _split(sequence)
+        stored, own, at = split(sequence)
         pieces.append(np.where(at >= 0, at + n_stored, at - len(made)))
         if stored is not None:
             arrays.append(stored)
@@ -115,29 +117,15 @@ def _gathered(
     return Gathered(stored_as(taken), chosen, frozen(ranks))
 
 
-def _split(sequence: Any) -> tuple[Array | None, list[Any], Longs]:
-    """What is stored, what is made, and where each item is, as Gathered has it."""
-    match sequence:
-        case Gathered():
-            return _split(sequence.stored)[0], sequence.made, sequence.at
-        case StoredIds():
-            return sequence.array.cast(pa.large_string()), [], np.arange(len(sequence))
-        case StoredCriteria():
-            return sequence.documents(), [], np.arange(len(sequence))
-        case _:
-            return None, list(sequence), ~np.arange(len(sequence))
-
-
 def _bytes(ids: Sequence[str]) -> Array:
     """The ids in UTF-8, whose order is that of code points."""
-    stored, made, at = _split(ids)
-    arrays = [] if stored is None else [stored.cast(pa.large_binary())]
-    n_stored = sum(map(len, arrays))
+    stored, made, at = split(ids)
+    pieces = []
     for start in range(0, len(made), _AT_ONCE):
         some = [name.encode("utf-8", "surrogatepass") for name in made[start : start + _AT_ONCE]]
-        arrays.append(pa.array(some, pa.large_binary()))
-    whole = pa.chunked_array(arrays, pa.large_binary()).combine_chunks()
-    return whole.take(pa.array(np.where(at >= 0, at, n_stored + ~at)))
+        pieces.append(pa.array(some, pa.large_binary()))
+    own = pa.chunked_array(pieces, pa.large_binary()).combine_chunks()
+    return united(None if stored is None else stored.cast(pa.large_binary()), own, at)
 
 
 def _checksums(names: Array) -> NDArray[np.uint32]:

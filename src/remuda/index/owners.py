@@ -14,20 +14,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, frozen
+from remuda.arrays import Floats, Ints, Longs, Ragged, frozen
 from remuda.encoding.bounds import most_of
 from remuda.encoding.plan import Plan
+from remuda.index.choosing import NO_BOOLS
 from remuda.index.ranking import criteria_bounds, promises, stand_best_first
 from remuda.jit import kernel
 from remuda.matchers.contract import Hits
 from remuda.matchers.kernels.best import Choice, Room, room_for
 from remuda.matchers.kernels.promises import Promises
+from remuda.model.lazily import lazily
 from remuda.pointers import addresses
 
 _ONE = np.uint64(1)
 _OFTEN = 0.25  # of all predicates
 _ROOMS = 4  # that are kept: as many calls at once find one
-_NO_BOOLS: Bools = frozen(np.zeros(0, np.bool_))
 
 
 class Owners(NamedTuple):
@@ -97,92 +98,100 @@ class Alone(NamedTuple):
 
 
 class Owning:
-    """The owners of a plan's clauses and rows, made when they are first asked for."""
+    """The owners of a plan's clauses and rows, made when they are first asked for, and room."""
 
-    def __init__(self) -> None:
-        self.of_nothing: Hits | None = None  # what an event satisfies that has no spaces
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
         self.checking: deque[Checking] = deque(maxlen=_ROOMS)  # as many calls at once find one
         self.alone: deque[Alone] = deque(maxlen=_ROOMS)
-        self._made: tuple[Owners, Owners, bool] | None = None
-        self._absolute: Floats | None = None
-        self._values_weigh: bool | None = None
         self._promises: Promises | None = None
-        self._longest: int | None = None
         self._best_first: tuple[Ints, bool] | None = None
         self._rooms: deque[Room] = deque()
 
-    def of(self, plan: Plan) -> tuple[Owners, Owners, bool]:
-        """Of its conjunctions, of its CNF rows; whether a criterion must be checked beyond that."""
-        if self._made is None:  # two threads may both make it: they are the same
-            n = plan.n_criteria
-            both = Owners.of(plan.owners, n), Owners.of(plan.cnf_owners, n)
-            self._made = *both, bool(plan.checked.any())
-        return self._made
+    @lazily
+    def clauses(self) -> Owners:
+        """The owners of its conjunctions."""
+        return Owners.of(self._plan.owners, self._plan.n_criteria)
 
-    def absolute_bounds(self, plan: Plan) -> Floats:
+    @lazily
+    def rows(self) -> Owners:
+        """The owners of its CNF rows."""
+        return Owners.of(self._plan.cnf_owners, self._plan.n_criteria)
+
+    @lazily
+    def doubtful(self) -> bool:
+        """Whether a criterion must be checked beyond that."""
+        return bool(self._plan.checked.any())
+
+    @lazily
+    def plain(self) -> bool:
+        """Whether clause i is criterion i's alone, and need not be checked."""
+        return self.clauses.same and not self.doubtful
+
+    @lazily
+    def absolute_bounds(self) -> Floats:
         """The most that each criterion scores, whatever the signs of weights."""
-        if self._absolute is None:
-            predicates = plan.conjunctions.predicates
-            self._absolute = frozen(most_of(plan.programs, predicates, absolute=True))
-        return self._absolute
+        predicates = self._plan.conjunctions.predicates
+        return frozen(most_of(self._plan.programs, predicates, absolute=True))
 
-    def promises(self, plan: Plan, attribute_of_dim: Ints) -> Promises | None:
+    @lazily
+    def _values_weigh(self) -> bool:
+        """Whether the values of many predicates have weights."""
+        by_value = np.diff(self._plan.programs.value_starts) > 0
+        return bool(len(by_value) and by_value.mean() >= _OFTEN)
+
+    @lazily
+    def _longest(self) -> int:
+        return int(np.diff(self._plan.programs.starts).max(initial=0))
+
+    def promises(self, attribute_of_dim: Ints) -> Promises | None:
         """What clauses promise to events; None where the values of few predicates have weights.
 
         All that match are read for it, so that a few such criteria must not decide for all others.
         """
-        if self._values_weigh is None:
-            by_value = np.diff(plan.programs.value_starts) > 0
-            self._values_weigh = bool(len(by_value) and by_value.mean() >= _OFTEN)
         if self._values_weigh and self._promises is None:
-            self._promises = promises(plan, attribute_of_dim)
+            self._promises = promises(self._plan, attribute_of_dim)
         return self._promises
 
-    def best_first(self, plan: Plan, ranks: Ints) -> bool:
+    def best_first(self, ranks: Ints) -> bool:
         """Whether the owners of each clause stand best first; those of older indexes may not."""
         known = self._best_first
         if known is None or known[0] is not ranks:
-            owners = self.of(plan)[0]
-            known = (
-                ranks,
-                owners.each_one
-                or bool(stand_best_first(plan.owners, criteria_bounds(plan), ranks)),
+            best = self.clauses.each_one or bool(
+                stand_best_first(self._plan.owners, criteria_bounds(self._plan), ranks)
             )
-            self._best_first = known
+            known = self._best_first = ranks, best
         return known[1]
 
-    def lend(self, plan: Plan, choice: Choice, n_attributes: int) -> Room:
+    def lend(self, choice: Choice, n_attributes: int) -> Room:
         """Room to choose in, for one call at a time; clean, and of the sizes that are wanted."""
         with suppress(IndexError):  # another thread took the last one
             room = self._rooms.pop()
             wanted = int(choice.heaps[-1]), len(choice.heaps) - 1
             if (len(room.scores), len(room.n_kept)) == wanted:
                 return room
-        if self._longest is None:
-            self._longest = int(np.diff(plan.programs.starts).max(initial=0))
         return room_for(choice, n_attributes, self._longest)
 
-    def lend_to_check(self, plan: Plan) -> Checking:
+    def lend_to_check(self) -> Checking:
         """Room to check criteria in, for one call at a time; it is put back clean."""
         with suppress(IndexError):
             return self.checking.pop()
-        longest = int(np.diff(plan.programs.starts).max(initial=0))
-        n_dims = plan.conjunctions.n_dims
+        n_dims = self._plan.conjunctions.n_dims
         empty = np.zeros(n_dims, np.int64), np.zeros(n_dims, np.int64)
-        return Checking(*empty, np.empty(2 * longest + 2, np.int32))
+        return Checking(*empty, np.empty(2 * self._longest + 2, np.int32))
 
-    def lend_alone(self, plan: Plan, dim_of_space: Ints) -> Alone:
+    def lend_alone(self, dim_of_space: Ints) -> Alone:
         """Room for one event, for one call at a time; it is put back clean."""
         try:
             return self.alone.pop()
         except IndexError:
             pass
-        owners, _, doubtful = self.of(plan)
-        checking = self.lend_to_check(plan) if doubtful else _NO_CHECKING
+        plan, owners = self._plan, self.clauses
+        checking = self.lend_to_check() if self.doubtful else _NO_CHECKING
         out = np.empty(plan.n_criteria, np.int32)
         seen = np.zeros((plan.n_criteria >> 6) + 1, np.uint64)
         kept = (
-            owners.sole, *owners.rows, seen, out, plan.checked if doubtful else _NO_BOOLS,
+            owners.sole, *owners.rows, seen, out, plan.checked if self.doubtful else NO_BOOLS,
             dim_of_space, *checking, *plan.programs[:3], *plan.conjunctions.predicates,
         )  # fmt: skip
         return Alone(out, addresses(*kept), kept)

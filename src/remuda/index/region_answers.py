@@ -35,25 +35,14 @@ class Undecided(NamedTuple):
     exact: bool
 
 
-class _Found(NamedTuple):
+class Found(NamedTuple):
     """What a part says about regions, and which of them it says exactly."""
 
     hits: Hits
     exact: Bools
 
 
-def possible(
-    parts: Sequence[Part], names: Names, regions: Sequence[Region], question: Question
-) -> Matches:
-    """The criteria that some event of each region satisfies."""
-    return _asked(_possible, parts, names, regions, question)
-
-
-def certain(
-    parts: Sequence[Part], names: Names, regions: Sequence[Region], question: Question
-) -> Matches:
-    """The criteria that every event of each region satisfies."""
-    return _asked(_certain, parts, names, regions, question)
+Answering = Callable[[Part, Sequence[Region], Question], Found]
 
 
 def undecided(parts: Sequence[Part], region: Region, question: Question) -> list[Undecided]:
@@ -75,7 +64,8 @@ def undecided(parts: Sequence[Part], region: Region, question: Question) -> list
     return [one for _, one in sorted(found, key=lambda pair: pair[0])]
 
 
-def _possible(part: Part, regions: Sequence[Region], question: Question) -> _Found:
+def possible(part: Part, regions: Sequence[Region], question: Question) -> Found:
+    """The criteria of a part that some event of each region satisfies."""
     laid = _laid(part, regions)
     rows = part.segment.widened.possible(laid)
     hits = Hits(rows.starts, rows.rows, len(rows.rows))
@@ -83,15 +73,16 @@ def _possible(part: Part, regions: Sequence[Region], question: Question) -> _Fou
     hits = only(hits, np.repeat(lived, np.diff(rows.starts)))
     doubtful = part.admitted(only(Hits(*rows[:2], 0), rows.grades < ALL), question)
     exact = (np.diff(doubtful.starts) == 0) & _clear(part, regions)
-    return _Found(part.admitted(hits, question), exact | ~lived)
+    return Found(part.admitted(hits, question), exact | ~lived)
 
 
-def _certain(part: Part, regions: Sequence[Region], question: Question) -> _Found:
+def certain(part: Part, regions: Sequence[Region], question: Question) -> Found:
+    """The criteria of a part that every event of each region satisfies."""
     attributes = part.segment.words.vocabulary.attributes
     some = [region.some(attributes) for region in regions if not region.empty]
     matched = iter(_rows(part.match(part.segment.encoder.encode(some, question.now), question)))
     void = any(region.empty for region in regions)
-    everything = part.admitted(_all_of(part), question).rows if void else None
+    everything = part.every(question) if void else None
     rows = [next(matched) if everything is None or not one.empty else everything for one in regions]
     starts: Longs = np.concatenate([[0], np.cumsum([len(one) for one in rows])])
     hits = Hits(starts, np.concatenate([np.empty(0, np.int32), *rows]).astype(np.int32), 0)
@@ -101,7 +92,7 @@ def _certain(part: Part, regions: Sequence[Region], question: Question) -> _Foun
     empty = np.array([region.empty for region in regions], np.bool_)
     no_doubts = np.bincount(of_region[doubted], minlength=len(regions)) == 0
     exact = no_doubts & _clear(part, regions)
-    return _Found(only(hits, yes | empty[of_region]), exact | empty)
+    return Found(only(hits, yes | empty[of_region]), exact | empty)
 
 
 def _proven(part: Part, hits: Hits, regions: Sequence[Region]) -> tuple[Bools, Bools]:
@@ -136,13 +127,8 @@ def _rows(hits: Hits) -> list[Ints]:
     return np.split(hits.rows, hits.starts[1:-1]) if len(hits.starts) > 1 else []
 
 
-def _all_of(part: Part) -> Hits:
-    places = np.arange(len(part.roster), dtype=np.int32)
-    return Hits(np.array([0, len(places)], np.int64), places, 0)
-
-
-def _asked(
-    answer: Callable[[Part, Sequence[Region], Question], _Found],
+def answered(
+    answer: Answering,
     parts: Sequence[Part],
     names: Names,
     regions: Sequence[Region],
@@ -153,9 +139,9 @@ def _asked(
     for first in range(0, len(regions), _AT_ONCE):
         some = regions[first : first + _AT_ONCE]
         found = [answer(part, some, question) for part in parts]
-        found = found or [_Found(none(len(some), scored=False), np.ones(len(some), np.bool_))]
+        found = found or [Found(none(len(some), scored=False), np.ones(len(some), np.bool_))]
         hits = side_by_side([one.hits for one in found], names.starts.tolist())
-        pieces.append(_Found(hits, np.logical_and.reduce([one.exact for one in found])))
+        pieces.append(Found(hits, np.logical_and.reduce([one.exact for one in found])))
     hits = joined([one.hits for one in pieces] or [none(0, scored=False)])
     exact = np.concatenate([np.empty(0, np.bool_), *(one.exact for one in pieces)])
     return Matches(hits.starts, hits.rows, names, exact=frozen(exact))

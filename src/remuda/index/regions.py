@@ -54,21 +54,11 @@ class Rows(NamedTuple):
 class Laid(NamedTuple):
     """Regions in numbers: what each lists, and what is known of its dimensions."""
 
-    batch: EventBatch
+    starts: Longs
+    spaces: Ints
+    dim_of_space: Ints
     loose: Bools  # a row a region
     known: Bools
-
-
-class Widening:
-    """The widened plan of a segment, made when it is first asked for."""
-
-    def __init__(self) -> None:
-        self._made: Widened | None = None
-
-    def of(self, plan: Plan, vocabulary: Vocabulary, matcher: type[Matcher]) -> Widened:
-        if self._made is None:  # two threads may both make it: they are the same
-            self._made = Widened(plan, vocabulary, matcher)
-        return self._made
 
 
 class Widened:
@@ -98,8 +88,7 @@ class Widened:
         known = np.zeros((len(regions), n_dims), np.bool_)
         rows = [self._row(region, encoder, loose[i], known[i]) for i, region in enumerate(regions)]
         spaces = np.concatenate([np.empty(0, np.int32), *rows]).astype(np.int32)
-        batch = EventBatch(starts_of([len(row) for row in rows]), spaces)
-        return Laid(batch, loose, known)
+        return Laid(starts_of([len(row) for row in rows]), spaces, self.dim_of_space, loose, known)
 
     def blurs(self, region: Region) -> bool:
         """Whether the region says something of paths beyond those that it names."""
@@ -107,22 +96,16 @@ class Widened:
 
     def possible(self, laid: Laid) -> Rows:
         """The criteria that some event of each region satisfies, or perhaps does."""
-        hits = self.matcher.match(laid.batch)
-        plan = self.plan
-        return Rows(
-            *_possible(
-                hits.starts, hits.rows, self._always, laid.batch.starts, laid.batch.spaces,
-                self.dim_of_space, laid.loose, laid.known, plan.conjunctions.clauses, plan.owners,
-                plan.checked, plan.programs, self.words,
-            )
+        hits, plan = self.matcher.match(EventBatch(laid.starts, laid.spaces)), self.plan
+        found = _possible(
+            hits.starts, hits.rows, self._always, laid, plan.conjunctions.clauses, plan.owners,
+            plan.checked, plan.programs, self.words,
         )  # fmt: skip
+        return Rows(*found)
 
     def certain(self, laid: Laid, starts: Longs, rows: Ints) -> tuple[Grades, Bools]:
         """The grades of criteria that were found, and which of them surely do not hold for all."""
-        grades, refuted = _certain(
-            starts, rows, laid.batch.starts, laid.batch.spaces, self.dim_of_space,
-            laid.loose, laid.known, self.plan.programs, self.words,
-        )  # fmt: skip
+        grades, refuted = _certain(starts, rows, laid, self.plan.programs, self.words)
         return grades, refuted
 
     def _row(
@@ -308,15 +291,9 @@ def _widened(table: ClauseTable, anywhere: Grades) -> ClauseTable:
     begins[1:] = (owner[1:] > owner[:-1]) | (lo[1:] > hi[:-1])
     ends = np.roll(begins, -1) if len(begins) else begins
     n_spans = np.bincount(owner[begins], minlength=len(old.dim))
-    predicates = Predicates(
-        old.dim,
-        old.on_missing,
-        np.zeros(len(old.dim), np.bool_),
-        starts_of(n_spans).astype(np.int32),
-        lo[begins].astype(np.int32),
-        hi[ends].astype(np.int32),
-    )
-    return ClauseTable(frozen(starts), frozen(predicates), table.clauses)
+    every = np.zeros(len(old.dim), np.bool_)
+    predicates = Predicates.of(old.dim, old.on_missing, every, n_spans, lo[begins], hi[ends])
+    return ClauseTable(frozen(starts), predicates, table.clauses)
 
 
 @kernel
@@ -324,11 +301,7 @@ def _possible(
     hit_starts: Longs,
     hits: Ints,
     always: Ints,
-    region_starts: Longs,
-    spaces: Ints,
-    dim_of_space: Ints,
-    loose: Bools,
-    known: Bools,
+    laid: Laid,
     clauses: Ragged,
     owners: Ragged,
     checked: Bools,
@@ -336,6 +309,7 @@ def _possible(
     words: Words,
 ) -> tuple[Longs, Ints, Grades]:
     """The criteria of each region that are not impossible, each once, with their grades."""
+    region_starts, spaces, dim_of_space, loose, known = laid
     n_regions, n_criteria = len(region_starts) - 1, len(checked)
     starts = np.zeros(n_regions + 1, np.int64)
     rows, grades = np.empty(1024, np.int32), np.empty(1024, np.int8)
@@ -388,17 +362,10 @@ def _possible(
 
 @kernel
 def _certain(
-    found_starts: Longs,
-    found: Ints,
-    region_starts: Longs,
-    spaces: Ints,
-    dim_of_space: Ints,
-    loose: Bools,
-    known: Bools,
-    programs: Programs,
-    words: Words,
+    found_starts: Longs, found: Ints, laid: Laid, programs: Programs, words: Words
 ) -> tuple[Grades, Bools]:
     """The grades of criteria, and which of them surely do not hold for all of their region."""
+    region_starts, spaces, dim_of_space, loose, known = laid
     grades, refuted = np.empty(len(found), np.int8), np.empty(len(found), np.bool_)
     memory = np.full(len(words.predicates.dim), -1, np.int8)
     longest = int(np.diff(programs.starts).max()) if len(programs.starts) > 1 else 0

@@ -6,7 +6,7 @@ import threading
 import zlib
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -18,10 +18,10 @@ from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, frozen, invert, st
 from remuda.encoding.checks import check
 from remuda.index.directory import named
 from remuda.index.forking import in_child
-from remuda.index.gathered import Gathered
 from remuda.jit import kernel
 from remuda.language.criterion import FOREVER, Criterion
 from remuda.model.hierarchies import Hierarchies
+from remuda.model.lazily import lazily
 
 T = TypeVar("T")
 
@@ -68,6 +68,20 @@ class StoredIds(Column[str]):
             return found
         ends, data = self._ends, self._data
         return [str(data[ends[i] : ends[i + 1]], "utf-8") for i in places.tolist()]
+
+
+class Gathered(Sequence[T]):
+    """Stored items and made ones: item i is `stored[at[i]]`, or `made[~at[i]]` below zero."""
+
+    def __init__(self, stored: Sequence[T], made: list[T], at: Longs) -> None:
+        self.stored, self.made, self.at = stored, made, at
+
+    def __len__(self) -> int:
+        return len(self.at)
+
+    def __getitem__(self, place: Any) -> Any:
+        at = int(self.at[place])
+        return self.stored[at] if at >= 0 else self.made[~at]
 
 
 class StoredCriteria(Sequence[Criterion]):
@@ -138,14 +152,41 @@ class StoredCriteria(Sequence[Criterion]):
             return found
 
 
+def split(sequence: Any) -> tuple[Any | None, list[Any], Longs]:
+    """What is stored, what is made, and where each item is, as `Gathered` has it."""
+    match sequence:
+        case Gathered():
+            return split(sequence.stored)[0], sequence.made, sequence.at
+        case StoredIds():
+            return sequence.array.cast(pa.large_string()), [], np.arange(len(sequence))
+        case StoredCriteria():
+            return sequence.documents(), [], np.arange(len(sequence))
+        case _:
+            return None, list(sequence), ~np.arange(len(sequence))
+
+
+def united(stored: Any | None, made: Any, at: Longs) -> Any:
+    """Stored items and made ones as one Arrow array, in their order."""
+    if stored is None or not len(made):
+        return made if stored is None else stored
+    places = np.where(at >= 0, at, len(stored) + ~at)
+    return pa.concat_arrays([stored, made]).take(pa.array(places))
+
+
 def packed_documents(documents: Any) -> memoryview:
     """The Arrow file that StoredCriteria reads."""
-    sink = pa.BufferOutputStream()
-    table = pa.table({"json": documents})
-    options = pa.ipc.IpcWriteOptions(compression="zstd")
+    fitting = _BATCH_BYTES * len(documents) // max(documents.nbytes, 1)
+    return arrow_file("json", documents, "zstd", max(1, min(_BATCH, fitting)))
+
+
+def arrow_file(
+    name: str, array: Any, compression: str | None = None, n_together: int | None = None
+) -> memoryview:
+    """A column as an Arrow file, perhaps in batches of so many rows."""
+    sink, table = pa.BufferOutputStream(), pa.table({name: array})
+    options = pa.ipc.IpcWriteOptions(compression=compression)
     with pa.ipc.new_file(sink, table.schema, options=options) as writer:
-        fitting = _BATCH_BYTES * len(documents) // max(documents.nbytes, 1)
-        writer.write_table(table, max_chunksize=max(1, min(_BATCH, fitting)))
+        writer.write_table(table, max_chunksize=n_together)
     return memoryview(sink.getvalue())
 
 
@@ -225,10 +266,13 @@ class Tags:
         return self.places[self.starts[at] : self.starts[at + 1]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Roster:
     """The criteria of a segment by place, with their ids and their order of insertion."""
 
+    __slots__ = (
+        "__dict__", "criteria", "ids", "orders", "priorities", "ranks", "slots", "tags", "terms",
+    )  # fmt: skip
     ids: Sequence[str]
     criteria: Sequence[Criterion]
     orders: Longs  # of each place: larger is later
@@ -237,27 +281,22 @@ class Roster:
     tags: Tags
     terms: Longs  # of each place: from and until in microseconds; empty if all are in force
     priorities: Floats  # of each place; empty if all are 0
-    _ascend: list[bool] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @classmethod
     def of(cls, criteria: Sequence[Criterion], orders: Longs) -> Roster:
         ids = [criterion.id for criterion in criteria]
-        ranks = np.empty(len(ids), np.int32)
-        ranks[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids), dtype=np.int32)
         slots = slots_of(np.array([checksum(name) for name in ids], np.uint32))
-        arrays = frozen(orders), frozen(ranks), frozen(slots)
+        arrays = frozen(orders), frozen(ranks_of(ids)), frozen(slots)
         tags, terms = Tags.of(criteria), _terms(criteria)
         return cls(ids, criteria, *arrays, tags, terms, _priorities(criteria))
 
     def __len__(self) -> int:
         return len(self.ids)
 
-    @property
+    @lazily
     def ascends(self) -> bool:
         """Whether places are in the order of insertion."""
-        if not self._ascend:
-            self._ascend.append(bool((np.diff(self.orders) > 0).all()))
-        return self._ascend[0]
+        return bool((np.diff(self.orders) > 0).all())
 
     def find(self, id: str, mark: int | None = None) -> int | None:
         """The place of the id; `mark` is its checksum, where that is known."""
@@ -278,22 +317,21 @@ class Roster:
 
     def documents(self) -> Any:
         """The criteria as an Arrow array of JSON documents."""
-        if isinstance(self.criteria, StoredCriteria):
-            return self.criteria.documents()
-        if isinstance(self.criteria, Gathered):
-            kept: Any = self.criteria.stored
-            stored, at = kept.documents(), self.criteria.at
-            made = pa.array([one.document() for one in self.criteria.made], pa.large_binary())
-            places = np.where(at >= 0, at, len(stored) + ~at)
-            return pa.concat_arrays([stored, made]).take(pa.array(places))
-        documents = [one.document() for one in self.criteria]
-        return pa.array(documents, pa.large_binary())
+        stored, made, at = split(self.criteria)
+        return united(stored, pa.array([one.document() for one in made], pa.large_binary()), at)
 
     def id_array(self) -> Any:
         """The ids as an Arrow array."""
         if isinstance(self.ids, StoredIds):
             return self.ids.array
         return pa.array(self.ids, pa.large_string())
+
+
+def ranks_of(ids: Sequence[str]) -> Ints:
+    """Where each id stands among all, by code point."""
+    ranks = np.empty(len(ids), np.int32)
+    ranks[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids), dtype=np.int32)
+    return ranks
 
 
 def checksum(id: str) -> int:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from remuda.arrays import Bools, Floats, Ints, Longs, frozen
+from remuda.arrays import Bools, Ints, Longs, frozen
 from remuda.encoding.encoder import Encoder, alone
 from remuda.encoding.events import Portion
 from remuda.encoding.plan import Plan, plan
@@ -16,62 +16,37 @@ from remuda.encoding.programs import Programs
 from remuda.encoding.table import EventBatch, Predicates
 from remuda.encoding.texts import MakeTexts, Texts
 from remuda.encoding.vocabulary import Vocabulary
-from remuda.index.choosing import (
-    NO_BOOLS,
-    NO_FLOATS,
-    NO_INTS,
-    NO_LONGS,
-    Bars,
-    Wanted,
-    bars_of,
-    best,
-    groups_of,
-    raised,
-)
+from remuda.index import choosing
+from remuda.index.choosing import NO_BOOLS, NO_FLOATS, NO_INTS, NO_LONGS, Bars, Wanted
 from remuda.index.hits import none, side_by_side
-from remuda.index.owners import Owners, Owning
+from remuda.index.owners import Checking, Owners, Owning
 from remuda.index.ranking import cnf_item_bounds, item_bounds, merits, with_best_first
-from remuda.index.regions import Widened, Widening
+from remuda.index.regions import Widened
 from remuda.index.weighing import Weighed
 from remuda.jit import kernel
-from remuda.matchers.contract import (
-    CnfMatcher,
-    Hits,
-    Matcher,
-    Ranked,
-    cnf_matcher,
-    conjunction_matcher,
-    counting,
-    describing,
-    encoding,
-    has_own_cnf,
-    owning,
-    parameters_of,
-    ranking,
-    warming,
-)
+from remuda.matchers import contract
+from remuda.matchers.contract import CnfMatcher, Hits, Matcher, Ranked
 from remuda.matchers.kernels.alone import own_alone
 from remuda.matchers.kernels.best import Asked, Choice, Owned, choose
-from remuda.matchers.kernels.programs import lacking, score, truth
+from remuda.matchers.kernels.programs import lacking, truth
 from remuda.matchers.kernels.promises import choose_promised
 from remuda.matchers.kernels.truth import Event, lay_out, no_event, take_away
 from remuda.model.attributes import Attribute
 from remuda.model.expressions import Expression
+from remuda.model.lazily import lazily
 
 _MANY = 1 << 10  # rows that are worth the way to a device
 
 
-@dataclass(slots=True)
 class Lazy:
     """A vocabulary that is read when it is first needed, and the encoder over it."""
 
-    read: Callable[[], Vocabulary]
-    texts: MakeTexts = Texts
-    _encoder: Encoder | None = None
-    _vocabulary: Vocabulary | None = None
-    _ones: Floats | None = None
-    _attribute_of_dim: Ints | None = None
-    reported: int = 0  # dimensions set aside that a warning has named
+    __slots__ = ("__dict__", "_encoder", "_read", "_texts", "reported")
+
+    def __init__(self, read: Callable[[], Vocabulary], texts: MakeTexts = Texts) -> None:
+        self._read, self._texts = read, texts
+        self._encoder: Encoder | None = None
+        self.reported = 0  # dimensions set aside that a warning has named
 
     @property
     def aside(self) -> dict[int, str]:
@@ -83,47 +58,45 @@ class Lazy:
         """Whether events were encoded by it."""
         return self._encoder is not None
 
-    @property
+    @lazily
     def vocabulary(self) -> Vocabulary:
-        if self._vocabulary is None:
-            self._vocabulary = self.read()
-        return self._vocabulary
+        return self._read()
 
     @property
     def encoder(self) -> Encoder:
         if self._encoder is None:  # two threads may both make one: they are the same
-            self._encoder = Encoder(self.vocabulary, ElementIndex, self.texts)
+            self._encoder = Encoder(self.vocabulary, ElementIndex, self._texts)
         return self._encoder
 
-    @property
+    @lazily
     def attribute_of_dim(self) -> Ints:
         """The number of each dimension's attribute."""
-        if self._attribute_of_dim is None:
-            known = self.vocabulary
-            found = [known.weighed[one.attribute] for one in known.dimensions]
-            self._attribute_of_dim = frozen(np.array(found, np.int32))
-        return self._attribute_of_dim
-
-    @property
-    def ones(self) -> Floats:
-        """A weight of 1 for each attribute."""
-        if self._ones is None:
-            self._ones = frozen(np.ones(len(self.vocabulary.weighed), np.float64))
-        return self._ones
+        known = self.vocabulary
+        found = [known.weighed[one.attribute] for one in known.dimensions]
+        return frozen(np.array(found, np.int32))
 
 
-@dataclass(frozen=True, slots=True)
+class _Programs(NamedTuple):
+    """What kernels try criteria by, one by one."""
+
+    dim_of_space: Ints
+    n_dims: int
+    programs: Programs
+    predicates: Predicates
+
+
+@dataclass(frozen=True)
 class Segment:
     """Criteria 0 to n - 1, planned, encoded and arranged; never changed."""
 
+    # beside slots, which are faster, a dict for what is made lazily
+    __slots__ = ("__dict__", "cnf", "dim_of_space", "home", "matcher", "plan", "words")
     plan: Plan
     matcher: Matcher
     cnf: CnfMatcher
     words: Lazy
     dim_of_space: Ints
-    home: str | None = None  # the directory that it is saved in
-    _owning: Owning = field(default_factory=Owning, init=False, repr=False, compare=False)
-    _widening: Widening = field(default_factory=Widening, init=False, repr=False, compare=False)
+    home: str | None  # the directory that it is saved in
 
     @classmethod
     def build(
@@ -139,10 +112,12 @@ class Segment:
 
         `ranks` are those of their ids, by which ties are decided, once all expressions are read.
         """
-        made, vocabulary = plan(expressions, takes_cnf=has_own_cnf(matcher), scalars=scalars)
+        made, vocabulary = plan(
+            expressions, takes_cnf=contract.has_own_cnf(matcher), scalars=scalars
+        )
         words = Lazy(lambda: vocabulary)
         known = np.arange(made.n_criteria, dtype=np.int32) if ranks is None else ranks()
-        return cls._arranged(made, words, matcher, known, sample)
+        return cls.over(made, words, matcher, known, sample=sample)
 
     @classmethod
     def over(
@@ -153,21 +128,9 @@ class Segment:
         ranks: Ints,
         stored: tuple[Matcher | None, CnfMatcher | None] = (None, None),
         home: str | None = None,
+        sample: Callable[[Encoder], EventBatch] | None = None,
     ) -> Segment:
         """What is planned, arranged by the matcher of that name, or as it was stored."""
-        return cls._arranged(made, words, matcher, ranks, None, stored, home)
-
-    @classmethod
-    def _arranged(
-        cls,
-        made: Plan,
-        words: Lazy,
-        matcher: str,
-        ranks: Ints,
-        sample: Callable[[Encoder], EventBatch] | None,
-        stored: tuple[Matcher | None, CnfMatcher | None] = (None, None),
-        home: str | None = None,
-    ) -> Segment:
         conjunctions, cnf = stored
         if home is None:  # what is saved was so
             made = with_best_first(made, ranks)
@@ -184,10 +147,24 @@ class Segment:
     def encoder(self) -> Encoder:
         return self.words.encoder
 
-    @property
+    @lazily
     def widened(self) -> Widened:
         """What answers for regions."""
-        return self._widening.of(self.plan, self.words.vocabulary, type(self.matcher))
+        return Widened(self.plan, self.words.vocabulary, type(self.matcher))
+
+    @lazily
+    def _owning(self) -> Owning:
+        return Owning(self.plan)
+
+    @lazily
+    def _programs(self) -> _Programs:
+        table = self.plan.conjunctions
+        return _Programs(self.dim_of_space, table.n_dims, self.plan.programs, table.predicates)
+
+    @lazily
+    def _of_nothing(self) -> Hits:
+        """What an event satisfies that has nothing that counts."""
+        return self._matched(alone(np.empty(0, np.int32)))
 
     @property
     def aside(self) -> Bools | None:
@@ -205,7 +182,7 @@ class Segment:
 
     def encode(self, portion: Portion, now: int) -> EventBatch:
         """The events in numbers, by the matcher where it is faster at it."""
-        if encoding(self.matcher) and len(portion) >= _MANY:
+        if contract.encoding(self.matcher) and len(portion) >= _MANY:
             columns = portion.columns(self.encoder, now)
             if columns is not None:
                 return self.matcher.encode(columns)
@@ -213,77 +190,71 @@ class Segment:
 
     def match(self, events: EventBatch) -> Hits:
         """The criteria that each event satisfies, each once, in any order."""
-        if len(events.starts) == 2 and not len(events.spaces):  # an event with nothing that counts
-            if self._owning.of_nothing is None:
-                self._owning.of_nothing = self._matched(events)
-            return self._owning.of_nothing
-        return self._matched(events)
+        is_nothing = len(events.starts) == 2 and not len(events.spaces)
+        return self._of_nothing if is_nothing else self._matched(events)
 
     def match_one(self, spaces: Ints) -> Ints:
         """The criteria that one event satisfies, given its spaces, each once, in any order."""
-        owners, _, doubtful = self._owning.of(self.plan)
-        own = doubtful or not owners.same
-        if own and len(spaces) and owning(self.matcher) and self.plan.cnf.n_rows == 0:
-            room = self._owning.lend_alone(self.plan, self.dim_of_space)
+        owning = self._owning
+        if (
+            not owning.plain
+            and len(spaces)
+            and contract.owning(self.matcher)
+            and self.plan.cnf.n_rows == 0
+        ):
+            room = owning.lend_alone(self.dim_of_space)
             found = room.out[: self.matcher.match_owned(spaces, room.where)].copy()
-            self._owning.alone.append(room)
+            owning.alone.append(room)
             return found
         return self.match(alone(spaces)).rows
 
     def _matched(self, events: EventBatch) -> Hits:
-        owners, cnf_owners, doubtful = self._owning.of(self.plan)
-        hits = self.matcher.match(events)
-        if len(events.starts) == 2 and (doubtful or not owners.same):
+        owning, hits = self._owning, self.matcher.match(events)
+        if len(events.starts) == 2 and not owning.plain:
             hits = self._owned_alone(hits, events.spaces)
         else:
-            hits = self._owned(hits, owners, events)
+            hits = self._owned(hits, owning.clauses, events)
         if self.plan.cnf.n_rows == 0:
             return hits
-        return side_by_side([hits, self._owned(self.cnf.match(events), cnf_owners, events)])
+        return side_by_side([hits, self._owned(self.cnf.match(events), owning.rows, events)])
 
     @property
     def adds_up(self) -> bool:
         """Whether `count` and `reach` are there: clauses are counted, and nothing is kept."""
-        owners, _, doubtful = self._owning.of(self.plan)
-        sure = owners.once and not doubtful and self.plan.cnf.n_rows == 0
-        return sure and counting(self.matcher)
+        owning = self._owning
+        sure = owning.clauses.once and not owning.doubtful and self.plan.cnf.n_rows == 0
+        return sure and contract.counting(self.matcher)
 
     def count(self, events: EventBatch) -> Longs:
         """How many criteria each event satisfies."""
-        assert counting(self.matcher)
-        return self.matcher.count(events, self._owning.of(self.plan)[0].weights)
+        assert contract.counting(self.matcher)
+        return self.matcher.count(events, self._owning.clauses.weights)
 
     def reach(self, events: EventBatch) -> Longs:
         """How many of the events satisfy each criterion."""
-        assert counting(self.matcher)
-        return self._owning.of(self.plan)[0].reach(self.matcher.reach(events))
+        assert contract.counting(self.matcher)
+        return self._owning.clauses.reach(self.matcher.reach(events))
 
     def match_among(self, events: EventBatch, places: Ints) -> Hits:
         """The same among a few criteria, each tried by itself."""
-        starts, rows = _held_among(
-            places, events.starts, events.spaces, self.dim_of_space,
-            self.plan.conjunctions.n_dims, self.plan.programs, self.plan.conjunctions.predicates,
-        )  # fmt: skip
+        starts, rows = _held_among(places, events.starts, events.spaces, self._programs)
         return Hits(starts, rows, len(places) * len(events))
 
     def lacking(self, events: EventBatch, places: Ints) -> Ints:
         """How many predicates more the first event must satisfy for each criterion to hold."""
-        lacking: Ints = _lacking(
-            places, events.starts, events.spaces, self.dim_of_space,
-            self.plan.conjunctions.n_dims, self.plan.programs, self.plan.conjunctions.predicates,
-        )  # fmt: skip
+        lacking: Ints = _lacking(places, events.starts, events.spaces, self._programs)
         return lacking
 
     def warm(self) -> None:
         """Do what the first question would have to wait for."""
         _ = self.encoder.texts
-        self._owning.of(self.plan)
-        if warming(self.matcher):
+        _ = self._owning.clauses, self._owning.rows, self._owning.doubtful
+        if contract.warming(self.matcher):
             self.matcher.warm()
 
     def stats(self) -> dict[str, Any]:
         """What the matcher chose, and why, if it chooses at all."""
-        return {**self.matcher.stats()} if describing(self.matcher) else {}
+        return {**self.matcher.stats()} if contract.describing(self.matcher) else {}
 
     @property
     def nbytes(self) -> int:
@@ -304,17 +275,7 @@ class Segment:
         found = [Hits(one.starts, one.rows, one.candidates, one.scores) for one in ranked]
         if len(found) == 1 and not len(wanted.groups.starts):
             return found[0]
-        hits = side_by_side(found)
-        rows, ranks = hits.rows, wanted.ranks[hits.rows]
-        priorities = wanted.priorities[rows] if len(wanted.priorities) else wanted.priorities
-        return best(hits, wanted.n, ranks, priorities, groups_of(wanted.groups, rows))
-
-    def looked_at(
-        self, events: EventBatch, wanted: Wanted, weighed: Weighed | None = None
-    ) -> tuple[int, int]:
-        """How many clauses and rows were looked at for the best, and how many the bounds left."""
-        ranked = self._ranked(events, wanted, weighed, None)
-        return sum(one.candidates for one in ranked), sum(one.pruned for one in ranked)
+        return wanted.best(side_by_side(found))
 
     def _ranked(
         self, events: EventBatch, wanted: Wanted, weighed: Weighed | None, bars: Bars | None
@@ -324,7 +285,8 @@ class Segment:
         found = [self._best_of(self.matcher, 0, events, choice, weighed, bars)]
         if self.plan.cnf.n_rows:
             if not len(wanted.groups.starts):
-                bars = raised(bars, bars_of(found[0], wanted.priorities, wanted.n))
+                reached = choosing.bars_of(found[0], wanted.priorities, wanted.n)
+                bars = choosing.raised(bars, reached)
             choice = choice._replace(written=False)  # a row may be met by less than its best
             found.append(self._best_of(self.cnf, 1, events, choice, weighed, bars))
         return found
@@ -335,9 +297,9 @@ class Segment:
         by_clauses = not signed and not len(wanted.priorities) and not len(wanted.groups.starts)
         return Choice(
             wanted.ranks,
-            self._owning.absolute_bounds(plan) if signed else bounds.criteria,
+            self._owning.absolute_bounds if signed else bounds.criteria,
             bounds.plain,
-            not (len(plan.programs.value_weight) or self._owning.of(plan)[2]),
+            not (len(plan.programs.value_weight) or self._owning.doubtful),
             bounds.written and not signed,
             wanted.priorities,
             wanted.alive,
@@ -363,11 +325,10 @@ class Segment:
         bars: Bars | None,
     ) -> Ranked:
         """The best of those that one of the matchers finds."""
-        conjunctions, rows, _ = self._owning.of(self.plan)
-        owners = rows if kind else conjunctions
+        owners = self._owning.rows if kind else self._owning.clauses
         bounds = self.plan.bounds.rows if kind else self.plan.bounds.clauses
         best_first = not kind and choice.by_clauses
-        best_first = best_first and self._owning.best_first(self.plan, choice.ranks)
+        best_first = best_first and self._owning.best_first(choice.ranks)
         owned = Owned(owners.sole, owners.rows, bounds, best_first)
         asked = Asked(
             frozen(events.starts[:]),  # some come from Arrow: one kernel for all
@@ -375,14 +336,14 @@ class Segment:
             *((NO_LONGS, NO_INTS, NO_FLOATS, NO_FLOATS) if weighed is None else weighed[:4]),
             *((NO_FLOATS, NO_FLOATS) if bars is None else bars),
         )
-        empty = self._owning.lend(self.plan, choice, len(self.words.ones))
+        empty = self._owning.lend(choice, len(self.words.vocabulary.weighed))
         room = empty._replace(event=empty.event._replace(spaces=events.spaces))
         promises = None
         if choice.by_clauses and (kind or not matcher.features.takes_bounds):
-            promises = self._owning.promises(self.plan, self.words.attribute_of_dim)
+            promises = self._owning.promises(self.words.attribute_of_dim)
             if promises is not None and kind:
                 promises = promises._replace(exact=NO_BOOLS)
-        if promises is None and ranking(matcher):
+        if promises is None and contract.ranking(matcher):
             ranked = matcher.best(owned, choice, asked, room, self.words.attribute_of_dim)
         else:
             hits = matcher.match(events)
@@ -396,32 +357,22 @@ class Segment:
         self._owning.give_back(empty)
         return ranked
 
-    def scores(self, events: EventBatch, found: Hits) -> Floats:
-        """The score of each criterion that was found, in the order of `found.rows`."""
-        scores: Floats = _scores(
-            found.starts, found.rows, events.starts, events.spaces, self.dim_of_space,
-            self.plan.conjunctions.n_dims, self.words.ones,
-            self.plan.programs, self.plan.conjunctions.predicates,
-        )  # fmt: skip
-        return scores
-
     def _owned(self, hits: Hits, owners: Owners, events: EventBatch) -> Hits:
         """The owners of the clauses that were hit, checked where clauses are only necessary."""
         found = owners.hit(hits)
-        if not self._owning.of(self.plan)[2]:
+        if not self._owning.doubtful:
             return found
-        room = self._owning.lend_to_check(self.plan)
+        room = self._owning.lend_to_check()
         starts, rows = _checked(
-            found.starts, found.rows, self.plan.checked, events.starts, events.spaces,
-            self.dim_of_space, room.first, room.last, room.stack, self.plan.programs,
-            self.plan.conjunctions.predicates,
+            found.starts, found.rows, self.plan.checked, events.starts, events.spaces, room,
+            self._programs,
         )  # fmt: skip
         self._owning.checking.append(room)
         return Hits(starts, rows, found.candidates)
 
     def _owned_alone(self, hits: Hits, spaces: Ints) -> Hits:
         """The same for one event."""
-        room = self._owning.lend_alone(self.plan, self.dim_of_space)
+        room = self._owning.lend_alone(self.dim_of_space)
         n = own_alone(hits.rows, spaces, room.where)
         found = Hits(np.array([0, n]), room.out[:n].copy(), hits.candidates)
         self._owning.alone.append(room)
@@ -436,7 +387,8 @@ def _built(
     sample: Callable[[Encoder], EventBatch] | None,
 ) -> Matcher:
     """The matcher of that name over the conjunctions, with what it takes beside them."""
-    kind, options = conjunction_matcher(matcher), dict[str, Any](parameters_of(matcher))
+    kind = contract.conjunction_matcher(matcher)
+    options = dict[str, Any](contract.parameters_of(matcher))
     if kind.features.takes_merits:
         options["merits"] = merits(made, ranks)
     if kind.features.takes_bounds:
@@ -447,33 +399,9 @@ def _built(
 
 
 def _built_cnf(made: Plan, matcher: str) -> CnfMatcher:
-    kind = cnf_matcher(matcher)
+    kind = contract.cnf_matcher(matcher)
     options = {"bounds": cnf_item_bounds(made)} if kind.features.takes_bounds else {}
     return kind.build(made.cnf, **options)
-
-
-@kernel
-def _scores(
-    found_starts: Longs,
-    found: Ints,
-    event_starts: Longs,
-    spaces: Ints,
-    dim_of_space: Ints,
-    n_dims: int,
-    attribute_weight: Floats,
-    programs: Programs,
-    predicates: Predicates,
-) -> Floats:
-    scores = np.empty(len(found), np.float64)
-    laid_out = no_event(spaces, n_dims)
-    stack = np.empty(_longest(found, programs.starts) + 1, np.float64)
-    for event in range(len(found_starts) - 1):
-        begin, end = event_starts[event], event_starts[event + 1]
-        lay_out(laid_out, begin, end, dim_of_space)
-        for i in range(found_starts[event], found_starts[event + 1]):
-            scores[i] = score(found[i], programs, attribute_weight, stack, predicates, laid_out)
-        take_away(laid_out, begin, end, dim_of_space)
-    return scores
 
 
 @kernel
@@ -483,19 +411,16 @@ def _checked(
     checked: Bools,
     event_starts: Longs,
     spaces: Ints,
-    dim_of_space: Ints,
-    first: Longs,
-    last: Longs,
-    stack: Ints,
-    programs: Programs,
-    predicates: Predicates,
+    room: Checking,
+    criteria: _Programs,
 ) -> tuple[Longs, Ints]:
     """What was found, less the rows that are to be checked and whose programs do not hold.
 
-    `first` and `last` are 0 for all dimensions before and after: an event pays for its own alone.
+    The room is clean before and after: an event pays for its own dimensions alone.
     """
+    dim_of_space, _, programs, predicates = criteria
     starts, rows = np.zeros(len(found_starts), np.int64), np.empty(len(found), np.int32)
-    laid_out, n = Event(spaces, first, last), 0
+    laid_out, stack, n = Event(spaces, room.first, room.last), room.stack, 0
     for event in range(len(found_starts) - 1):
         begin, end = event_starts[event], event_starts[event + 1]
         doubtful = False
@@ -517,15 +442,10 @@ def _checked(
 
 @kernel
 def _held_among(
-    places: Ints,
-    event_starts: Longs,
-    spaces: Ints,
-    dim_of_space: Ints,
-    n_dims: int,
-    programs: Programs,
-    predicates: Predicates,
+    places: Ints, event_starts: Longs, spaces: Ints, criteria: _Programs
 ) -> tuple[Longs, Ints]:
     """Those of the places whose programs hold, event by event."""
+    dim_of_space, n_dims, programs, predicates = criteria
     starts = np.zeros(len(event_starts), np.int64)
     rows = np.empty(len(places), np.int32)
     laid_out = no_event(spaces, n_dims)
@@ -545,16 +465,9 @@ def _held_among(
 
 
 @kernel
-def _lacking(
-    places: Ints,
-    event_starts: Longs,
-    spaces: Ints,
-    dim_of_space: Ints,
-    n_dims: int,
-    programs: Programs,
-    predicates: Predicates,
-) -> Ints:
+def _lacking(places: Ints, event_starts: Longs, spaces: Ints, criteria: _Programs) -> Ints:
     """How many predicates more the first event must satisfy for each place, NEVER at most."""
+    dim_of_space, n_dims, programs, predicates = criteria
     laid_out = no_event(spaces, n_dims)
     stack = np.empty(_longest(places, programs.starts) + 1, np.int32)
     lay_out(laid_out, event_starts[0], event_starts[1], dim_of_space)

@@ -15,18 +15,10 @@ from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, frozen, ragged
 from remuda.encoding.encoder import alone
 from remuda.encoding.events import Portion
 from remuda.encoding.table import EventBatch
-from remuda.index.choosing import (
-    NO_BOOLS,
-    NO_FLOATS,
-    NO_GROUPS,
-    Bars,
-    Wanted,
-    best,
-    groups_of,
-)
+from remuda.index.choosing import NO_BOOLS, NO_FLOATS, NO_GROUPS, Bars, Wanted
 from remuda.index.hits import joined, of_event, only
 from remuda.index.question import Question
-from remuda.index.roster import Column, Roster, StoredIds, checksum, in_force, moment
+from remuda.index.roster import Column, Roster, StoredIds, checksum, in_force, moment, ranks_of
 from remuda.index.segment import Segment
 from remuda.index.text_arrays import taken
 from remuda.index.weighing import Weighing
@@ -80,11 +72,10 @@ class Part:
 
     def match(self, events: EventBatch, question: Question) -> Hits:
         """The places of those that each event satisfies."""
-        if question.tags is None:
-            return self._standing(self.segment.match(events), question.now)
-        places = self.roster.tags.of_any(question.tags)
-        if len(places) * _FEW <= len(self.roster):
-            return self._standing(self.segment.match_among(events, places), question.now)
+        if question.tags is not None:
+            places = self.roster.tags.of_any(question.tags)
+            if len(places) * _FEW <= len(self.roster):
+                return self._standing(self.segment.match_among(events, places), question.now)
         return self.admitted(self.segment.match(events), question)
 
     def admitted(self, found: Hits, question: Question) -> Hits:
@@ -92,6 +83,11 @@ class Part:
         if question.tags is not None:
             found = only(found, np.isin(found.rows, self.roster.tags.of_any(question.tags)))
         return self._standing(found, question.now)
+
+    def every(self, question: Question) -> Ints:
+        """The places of all that are still there, in force, and have one of the tags."""
+        places = np.arange(len(self.roster), dtype=np.int32)
+        return self.admitted(Hits(np.array([0, len(places)]), places, 0), question).rows
 
     def hits(self, portion: Portion, question: Question) -> Hits:
         """The places of those that each event satisfies."""
@@ -134,7 +130,12 @@ class Part:
         hits = self.segment.best(events, wanted, weighed, bars)
         if weighed is None or not weighed.odd or weighing is None:
             return hits
-        return self._plainly(hits, weighed.odd, events, portion, question, weighing, wanted)
+        objects, pieces = portion.objects(), [of_event(hits, i) for i in range(len(events))]
+        for i in set(weighed.odd):  # whose matches are all scored by plain evaluation
+            one, found = Portion([objects[i]]), self.match(events.one(i), question)
+            own = Weighing(one, weighing.at(i))
+            pieces[i] = scored(found, self.roster.criteria, one, question, own)
+        return wanted.best(joined(pieces))
 
     def wanted(self, question: Question) -> Wanted:
         """Who may be among the best, and in which order."""
@@ -160,36 +161,6 @@ class Part:
             n_groups,
         )
 
-    def _plainly(
-        self,
-        hits: Hits,
-        odd: Sequence[int],
-        events: EventBatch,
-        portion: Portion,
-        question: Question,
-        weighing: Weighing,
-        wanted: Wanted,
-    ) -> Hits:
-        """The same, of some events all matches scored by plain evaluation."""
-        chosen, objects = set(odd), portion.objects()
-        pieces = []
-        for i in range(len(events)):
-            if i not in chosen:
-                pieces.append(of_event(hits, i))
-                continue
-            found = self.match(events.one(i), question)
-            scores = [
-                self.roster.criteria[place].score(
-                    objects[i], weights=weighing.at(i), now=question.now
-                )
-                for place in found.rows.tolist()
-            ]
-            pieces.append(found._replace(scores=np.array(scores, np.float64)))
-        found = joined(pieces)
-        priorities = wanted.priorities[found.rows] if len(wanted.priorities) else NO_FLOATS
-        ranks, groups = wanted.ranks[found.rows], groups_of(wanted.groups, found.rows)
-        return best(found, wanted.n, ranks, priorities, groups)
-
     def count(self, portion: Portion, question: Question) -> Longs:
         """How many of them each event satisfies."""
         events = self.segment.encode(portion, question.now)
@@ -206,12 +177,7 @@ class Part:
 
     def adds_up(self, question: Question) -> bool:
         """Whether all that a clause stands for is wanted, so that hits are counted and not kept."""
-        return self._is_whole(question) and self.segment.adds_up
-
-    def _is_whole(self, question: Question) -> bool:
-        """Whether all that the segment finds stands."""
-        whole = self.alive is None and question.tags is None and not len(self.roster.terms)
-        return whole and self.aside() is None
+        return question.tags is None and self._stands and self.segment.adds_up
 
     def aside(self) -> Bools | None:
         """Those that fail, and so match nothing; a warning names them once."""
@@ -236,7 +202,7 @@ class Part:
         """Those of the hits that were not removed and are in force."""
         if self.alive is not None:
             found = only(found, self.alive[found.rows])
-        if self.segment.words.aside and (aside := self.aside()) is not None:
+        if (aside := self.aside()) is not None:
             found = only(found, ~aside[found.rows])
         if len(self.roster.terms):
             found = only(found, in_force(self.roster.terms[found.rows], now))
@@ -244,15 +210,8 @@ class Part:
 
     def nearest(self, events: EventBatch, n: int, question: Question) -> list[tuple[int, int]]:
         """The n that the one event fails by the fewest predicates: how many, and which place."""
-        places = self.places()
-        if question.tags is not None:
-            places = np.intersect1d(places, self.roster.tags.of_any(question.tags))
-        aside = self.aside()
-        if aside is not None:
-            places = places[~aside[places]]
-        if len(self.roster.terms):
-            places = places[in_force(self.roster.terms[places], question.now)]
-        lacking = self.segment.lacking(events, frozen(places.astype(np.int32)))
+        places = self.every(question)
+        lacking = self.segment.lacking(events, frozen(places))
         failing = (lacking > 0) & (lacking < NEVER)
         places, lacking = places[failing], lacking[failing]
         first = np.lexsort((self.roster.ranks[places], lacking))[:n]
@@ -313,40 +272,19 @@ class Tail:
 
     def hits(self, portion: Portion, question: Question) -> Hits:
         """The places of those that each event satisfies."""
-        return self._evaluated(portion, question, None)
+        asked = self.asked(question)
+        rows: list[int] = []
+        starts = [0]
+        for event in portion.objects():
+            rows += [at for at, one in asked if one.criterion.holds(event, now=question.now)]
+            starts.append(len(rows))
+        n_evaluated = len(portion) * len(asked)
+        return Hits(np.array(starts, np.int64), np.array(rows, np.int32), n_evaluated)
 
     def best(self, portion: Portion, question: Question, weighing: Weighing | None) -> Hits:
         """The same with scores, be they the best or not."""
-
-        def score(i: int, event: Any, criterion: Criterion) -> float | None:
-            weights = None if weighing is None else weighing.at(i)
-            return criterion.score(event, weights=weights, now=question.now)
-
-        return self._evaluated(portion, question, score)
-
-    def _evaluated(
-        self,
-        portion: Portion,
-        question: Question,
-        score: Callable[[int, Any, Criterion], float | None] | None,
-    ) -> Hits:
-        asked = self.asked(question)
-        rows: list[int] = []
-        scores: list[float | None] = []
-        starts = [0]
-        for i, event in enumerate(portion.objects()):
-            for place, late in asked:
-                if late.criterion.holds(event, now=question.now):
-                    rows.append(place)
-                    if score is not None:
-                        scores.append(score(i, event, late.criterion))
-            starts.append(len(rows))
-        return Hits(
-            np.array(starts, np.int64),
-            np.array(rows, np.int32),
-            len(portion) * len(asked),
-            None if score is None else np.array(scores, np.float64),
-        )
+        criteria = [late.criterion for late in self.late]
+        return scored(self.hits(portion, question), criteria, portion, question, weighing)
 
     def note_failures(self) -> None:
         """Let those that its part has set aside be so in the tails that follow."""
@@ -487,6 +425,22 @@ class State:
         return np.concatenate([*(part.roster.orders for part in self.parts), own])
 
 
+def scored(
+    hits: Hits,
+    criteria: Sequence[Criterion],
+    portion: Portion,
+    question: Question,
+    weighing: Weighing | None,
+) -> Hits:
+    """The hits with what each scores for its event by plain evaluation."""
+    scores: list[float | None] = []
+    for i, event in enumerate(portion.objects()):
+        weights = None if weighing is None else weighing.at(i)
+        own = [criteria[at] for at in hits.rows[hits.starts[i] : hits.starts[i + 1]].tolist()]
+        scores += [one.score(event, weights=weights, now=question.now) for one in own]
+    return hits._replace(scores=np.array(scores, np.float64))
+
+
 class Names(Sequence[str]):
     """The ids of a state by position: the parts one after the other, then the tail."""
 
@@ -556,13 +510,10 @@ class Names(Sequence[str]):
                 found.append([groups.names[one] for one in groups.of_places.row(place).tolist()])
         return found
 
-    def ranks(self, positions: Ints) -> Longs:
+    def ranks(self, positions: Ints) -> Ints:
         """The places of the ids at the positions among themselves, by code point."""
         distinct, inverse = np.unique(positions, return_inverse=True)
-        names = [self[position] for position in distinct.tolist()]
-        ranks = np.empty(len(names), np.int64)
-        ranks[sorted(range(len(names)), key=names.__getitem__)] = np.arange(len(names))
-        return ranks[inverse]
+        return ranks_of([self[position] for position in distinct.tolist()])[inverse]
 
 
 class Ids(Column[str]):

@@ -34,7 +34,14 @@ from remuda.errors import InvalidCriterion, StorageError
 from remuda.index.directory import Reading, Writing, named
 from remuda.index.files import checked, with_checksum
 from remuda.index.packing import fits, pack, stored_array, unpack
-from remuda.index.roster import Roster, StoredCriteria, StoredIds, Tags, packed_documents
+from remuda.index.roster import (
+    Roster,
+    StoredCriteria,
+    StoredIds,
+    Tags,
+    arrow_file,
+    packed_documents,
+)
 from remuda.index.segment import Lazy, Segment
 from remuda.index.state import Part, State
 from remuda.index.stores import SEGMENTS, VERSIONS, Location, Store, store_of
@@ -300,7 +307,7 @@ def write_segment(part: Part, facts: Mapping[str, Any], path: Location) -> str:
         }
         words = write_vocabulary(segment.words.vocabulary)
         writing.write("words.json", [json_form.encode(words)])
-        writing.write("ids.arrow", [_arrow_bytes(compact(roster.id_array()))])
+        writing.write("ids.arrow", [arrow_file("column", compact(roster.id_array()))])
         writing.write("criteria.arrow", [documents])
         writing.write("tags.json", [json_form.encode(list(tags.names))])
         own = {"matcher": facts["matcher"], "criteria": len(roster), "headers": headers}
@@ -469,9 +476,7 @@ def _is_other(kind: Any, header: Any) -> bool:
 def _stored_matcher(reading: Reading, what: str, kind: Any, plan: Plan) -> Any:
     """A matcher as it was written; None where it must be built anew from the plan."""
     header = reading.facts["headers"][what]
-    if _layout(kind) is None:
-        return None
-    if header is None:  # it was saved with another matcher, which is not stored
+    if _layout(kind) is None or header is None:  # it was saved with one that is not stored
         return None
     if _is_other(kind, header):
         _log.warning("%s has another layout of %s: it is built anew", reading.path, kind.__name__)
@@ -518,15 +523,6 @@ def _check_places(places: _Places, n: int, n_tags: int) -> None:
     check(size & (size - 1) == 0 and free > 0, "slots")  # else a search would not end
     check_starts(places.tag_starts, n_tags, len(places.tag_places), "tags")
     check_within(places.tag_places, 0, n, "tags")
-
-
-def _arrow_bytes(array: Any) -> bytes:
-    sink = pa.BufferOutputStream()
-    table = pa.table({"column": array})
-    with pa.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table)
-    found: bytes = sink.getvalue().to_pybytes()
-    return found
 
 
 def _arrow_array(data: memoryview) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple, TypeVar
 from typing import Literal as Word
 
@@ -51,11 +51,7 @@ class Equality(_Operands, tag="EQUALITY"):
 class _Sets(_Operands):
     def condition(self) -> conditions.Condition:
         relation = conditions.Relation[str(self.__struct_config__.tag)]
-        return _over(
-            lambda operands: conditions.Related(relation, operands),
-            self.values,
-            self.typed_values,
-        )
+        return _over(partial(conditions.Related, relation), self.values, self.typed_values)
 
 
 class Subset(_Sets, tag="SUBSET"):
@@ -227,10 +223,10 @@ class _Calculation(_PreOperation):
     rhs: int | float | Typed | None = None
 
     def operation(self) -> operations.Operation:
-        operator, rhs = str(self.__struct_config__.tag), _at("rhs", value_of, self.rhs) or 0
-        if operator in operations.Integral.__members__:
-            return _at("rhs", operations.Divide, operations.Integral(operator), rhs)
-        return _at("rhs", operations.Calculate, operations.Arithmetic(operator), rhs)
+        name, rhs = str(self.__struct_config__.tag), _at("rhs", value_of, self.rhs) or 0
+        integral = name in operations.Integral.__members__
+        operator = operations.Integral(name) if integral else operations.Arithmetic(name)
+        return _at("rhs", operations.calculation, operator, rhs)
 
 
 class Addition(_Calculation, tag="ADDITION"):

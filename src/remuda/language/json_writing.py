@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -11,41 +10,10 @@ from typing import Any
 from remuda.errors import InvalidCriterion
 from remuda.language.json_values import is_plain, is_simple, plain, typed
 from remuda.logic.normal import nnf
+from remuda.model import conditions, operations
 from remuda.model.attributes import Attribute
-from remuda.model.conditions import (
-    Absent,
-    AnyElement,
-    Condition,
-    Contains,
-    EveryElement,
-    Exists,
-    In,
-    Like,
-    Missing,
-    Network,
-    NullValue,
-    Prefix,
-    QuotedRange,
-    Range,
-    Regex,
-    Related,
-    SemVer,
-    Suffix,
-    Under,
-    Version,
-)
-from remuda.model.expressions import And, Expression, Not, Or, Predicate, fold
-from remuda.model.operations import (
-    BinaryConversion,
-    Calculate,
-    DateTime,
-    Divide,
-    Length,
-    Operation,
-    Size,
-    Substring,
-    ToDateTime,
-)
+from remuda.model.conditions import Condition
+from remuda.model.expressions import Expression, Not, Or, Predicate, with_predicates
 from remuda.model.terms import Applied, Call, Case, Literal, Term
 
 Json = dict[str, Any]
@@ -188,31 +156,24 @@ def _literal(value: Any) -> Json:
 
 
 def _asked(expression: Expression, *, in_case: bool = False) -> Json:
-    written = _nested("", fold(nnf(expression, in_case=in_case), _unweighted))
+    # what stands for a negation weighs nothing; of elements nothing is weighed
+    denials = nnf(expression, in_case=in_case)
+    written = _nested("", with_predicates(denials, lambda one: replace(one, own_weight=1.0)))
     del written["id"]
     return written
 
 
-def _unweighted(node: Expression, parts: Sequence[Expression]) -> Expression:
-    """What stands for a negation weighs nothing; of elements nothing is weighed."""
-    if isinstance(node, Predicate):
-        return replace(node, own_weight=1.0)
-    if isinstance(node, Not):
-        return Not(*parts)
-    return And(*parts) if isinstance(node, And) else Or(*parts)
-
-
 def _detail(condition: Condition) -> Json:
     match condition:
-        case In(values):
+        case conditions.In(values):
             return {"caveat": "EQUALITY", **_operands(values)}
-        case Related(relation, values):
+        case conditions.Related(relation, values):
             return {"caveat": relation.name, **_operands(values)}
-        case Range() | QuotedRange():
+        case conditions.Range() | conditions.QuotedRange():
             return {"caveat": "RANGE", **_bounds(condition)}
-        case Regex():
+        case conditions.Regex():
             return {"caveat": "REGEX", "regex": condition.whole_pattern}
-        case Version(base, above, strict):
+        case conditions.Version(base, above, strict):
             check = "ABOVE" if above else "BELOW"
             return {
                 "caveat": "VERSIONING",
@@ -220,30 +181,35 @@ def _detail(condition: Condition) -> Json:
                 "baseVersion": base,
                 "excludeBase": strict,
             }
-        case SemVer(base, operator, parts, v):
+        case conditions.SemVer(base, operator, parts, v):
             options = {name: True for name, said in (("parts", parts), ("v", v)) if said}
             compared = {"operator": operator.value, "baseVersion": base}
             return {"caveat": "SEMVER", **compared, **options}
-        case Network(networks):
+        case conditions.Network(networks):
             return {"caveat": "NETWORK", "networks": list(networks)}
-        case Under(tree, node):
+        case conditions.Under(tree, node):
             return {"caveat": "UNDER", "hierarchy": tree, "node": node}
-        case AnyElement(expression) | EveryElement(expression):
-            which = "ANY" if isinstance(condition, AnyElement) else "EVERY"
+        case conditions.AnyElement(expression) | conditions.EveryElement(expression):
+            which = "ANY" if isinstance(condition, conditions.AnyElement) else "EVERY"
             return {"caveat": f"{which}_ELEMENT", "expression": _asked(expression)}
-        case Like(pattern, escape):
+        case conditions.Like(pattern, escape):
             return {"caveat": "LIKE", "pattern": pattern, "escape": escape}
-        case Prefix(text) | Suffix(text) | Contains(text):
+        case conditions.Prefix(text) | conditions.Suffix(text) | conditions.Contains(text):
             return {"caveat": type(condition).__name__.upper(), "text": text}
-        case Exists() | Missing() | NullValue() | Absent():
+        case (
+            conditions.Exists()
+            | conditions.Missing()
+            | conditions.NullValue()
+            | conditions.Absent()
+        ):
             return {"caveat": _PRESENCE[type(condition)]}
 
 
 _PRESENCE: dict[type[Condition], str] = {
-    Exists: "EXISTENCE",
-    Missing: "NON_EXISTENCE",
-    NullValue: "NULL_VALUE",
-    Absent: "ABSENT",
+    conditions.Exists: "EXISTENCE",
+    conditions.Missing: "NON_EXISTENCE",
+    conditions.NullValue: "NULL_VALUE",
+    conditions.Absent: "ABSENT",
 }
 
 
@@ -255,7 +221,7 @@ def _operands(values: tuple[Any, ...]) -> Json:
     return found | {"typedValues": lacking} if lacking else found
 
 
-def _bounds(condition: Range | QuotedRange) -> Json:
+def _bounds(condition: conditions.Bounded) -> Json:
     found: Json = {}
     if condition.lower is not None:
         found["lowerBound"] = typed(condition.lower)
@@ -266,23 +232,23 @@ def _bounds(condition: Range | QuotedRange) -> Json:
     return found
 
 
-def _operation(operation: Operation) -> Json:
+def _operation(operation: operations.Operation) -> Json:
     match operation:
-        case Calculate(operator, rhs) | Divide(operator, rhs):
+        case operations.Calculate(operator, rhs) | operations.Divide(operator, rhs):
             return {"type": operator.value, "rhs": typed(rhs)}
-        case BinaryConversion():
+        case operations.BinaryConversion():
             return {"type": "BINARY_CONVERSION"}
-        case Length():
+        case operations.Length():
             return {"type": "LENGTH"}
-        case Size():
+        case operations.Size():
             return {"type": "SIZE"}
-        case Substring(begin, end):
+        case operations.Substring(begin, end):
             bounds = {"beginIndex": begin} | ({} if end is None else {"endIndex": end})
             return {"type": "SUBSTRING", **bounds}
-        case DateTime(extract, zone):
+        case operations.DateTime(extract, zone):
             where = {} if zone == "UTC" else {"zone": zone}
             return {"type": "DATETIME", "extract": extract.value, **where}
-        case ToDateTime(format):
+        case operations.ToDateTime(format):
             how = {} if format is None else {"dateTimeFormat": format}
             return {"type": "TO_DATETIME", **how}
 

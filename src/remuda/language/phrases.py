@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
 from remuda.model.conditions import TWO_VALUED, Condition, Contains, Prefix, Suffix
 from remuda.model.expressions import And, Expression, Not, Polarity, Predicate, fold
+from remuda.model.functions import ABOVE, BELOW, EQUAL
 
+COMPARED: dict[frozenset[Hashable], str] = {  # the sign between two terms, by their orders
+    frozenset({BELOW}): "<",
+    frozenset({BELOW, EQUAL}): "<=",
+    frozenset({EQUAL}): "=",
+    frozenset({ABOVE, EQUAL}): ">=",
+    frozenset({ABOVE}): ">",
+}
 TEXTUAL: dict[type[Condition], str] = {  # the functions that Spark and the text form share
     Prefix: "startswith",
     Suffix: "endswith",

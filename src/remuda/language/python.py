@@ -6,46 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from remuda.model import conditions, operations
 from remuda.model.attributes import Attribute, Element
 from remuda.model.calendars import Extract
-from remuda.model.conditions import (
-    Absent,
-    AnyElement,
-    Comparison,
-    Condition,
-    Contains,
-    EveryElement,
-    Exists,
-    In,
-    Like,
-    Missing,
-    Network,
-    NullValue,
-    Prefix,
-    Range,
-    Regex,
-    Related,
-    Relation,
-    SemVer,
-    Suffix,
-    Under,
-    Version,
-)
 from remuda.model.expressions import Expression, Polarity, Predicate
 from remuda.model.functions import ABOVE, BELOW, EQUAL, FUNCTIONS
-from remuda.model.operations import (
-    Arithmetic,
-    BinaryConversion,
-    Calculate,
-    DateTime,
-    Divide,
-    Integral,
-    Length,
-    Operation,
-    Size,
-    Substring,
-    ToDateTime,
-)
 from remuda.model.terms import Applied, Call, Case, Literal, Term, root_of
 from remuda.model.values import Number, Ordered
 
@@ -65,7 +30,7 @@ class Attr:
 
     def isin(self, *values: Any) -> Predicate:
         """The value is one of these."""
-        return self._predicate(In(values))
+        return self._predicate(conditions.In(values))
 
     def eq(self, value: Any) -> Predicate:
         """The value is this one."""
@@ -73,7 +38,7 @@ class Attr:
 
     def between(self, lower: Ordered, upper: Ordered) -> Predicate:
         """The value lies between both bounds, or is one of them."""
-        return self._predicate(Range(lower, upper, True, True))
+        return self._predicate(conditions.Range(lower, upper, True, True))
 
     def within(
         self,
@@ -84,74 +49,74 @@ class Attr:
         upper_closed: bool = False,
     ) -> Predicate:
         """The value lies between bounds, each open, closed or absent."""
-        return self._predicate(Range(lower, upper, lower_closed, upper_closed))
+        return self._predicate(conditions.Range(lower, upper, lower_closed, upper_closed))
 
     def matches(self, pattern: str) -> Predicate:
         """The whole string matches the regular expression."""
-        return self._predicate(Regex(pattern))
+        return self._predicate(conditions.Regex(pattern))
 
     def finds(self, pattern: str) -> Predicate:
         """Some part of the string matches the regular expression."""
-        return self._predicate(Regex(pattern, find=True))
+        return self._predicate(conditions.Regex(pattern, find=True))
 
     def like(self, pattern: str, escape: str = "\\") -> Predicate:
         """The whole string fits SQL's LIKE pattern."""
-        return self._predicate(Like(pattern, escape))
+        return self._predicate(conditions.Like(pattern, escape))
 
     def prefix(self, text: str) -> Predicate:
         """The string begins so."""
-        return self._predicate(Prefix(text))
+        return self._predicate(conditions.Prefix(text))
 
     def suffix(self, text: str) -> Predicate:
         """The string ends so."""
-        return self._predicate(Suffix(text))
+        return self._predicate(conditions.Suffix(text))
 
     def contains(self, text: str) -> Predicate:
         """The string has this somewhere in it."""
-        return self._predicate(Contains(text))
+        return self._predicate(conditions.Contains(text))
 
     def subset(self, *values: Any) -> Predicate:
         """Every element of the list is one of these."""
-        return self._predicate(Related(Relation.SUBSET, values))
+        return self._predicate(conditions.Related(conditions.Relation.SUBSET, values))
 
     def superset(self, *values: Any) -> Predicate:
         """Every one of these is an element of the list."""
-        return self._predicate(Related(Relation.SUPERSET, values))
+        return self._predicate(conditions.Related(conditions.Relation.SUPERSET, values))
 
     def equalset(self, *values: Any) -> Predicate:
         """The list has these elements and no others."""
-        return self._predicate(Related(Relation.EQUALSET, values))
+        return self._predicate(conditions.Related(conditions.Relation.EQUALSET, values))
 
     def overlaps(self, *values: Any) -> Predicate:
         """The list shares an element with these."""
-        return self._predicate(Related(Relation.OVERLAPS, values))
+        return self._predicate(conditions.Related(conditions.Relation.OVERLAPS, values))
 
     def any(self, asked: Callable[[Attr], Expression]) -> Predicate:
         """Some element of the list satisfies what is asked of it.
 
         `attr("items").any(lambda i: (i["sku"] == "A") & (i["qty"] > 2))`
         """
-        return self._predicate(AnyElement(asked(_ELEMENT)))
+        return self._predicate(conditions.AnyElement(asked(_ELEMENT)))
 
     def every(self, asked: Callable[[Attr], Expression]) -> Predicate:
         """Every element of the list satisfies what is asked of it."""
-        return self._predicate(EveryElement(asked(_ELEMENT)))
+        return self._predicate(conditions.EveryElement(asked(_ELEMENT)))
 
     def exists(self) -> Predicate:
         """There is a value."""
-        return self._predicate(Exists())
+        return self._predicate(conditions.Exists())
 
     def missing(self) -> Predicate:
         """There is no value."""
-        return self._predicate(Missing())
+        return self._predicate(conditions.Missing())
 
     def is_null_value(self) -> Predicate:
         """The path is there, and its value is null."""
-        return self._predicate(NullValue())
+        return self._predicate(conditions.NullValue())
 
     def is_absent(self) -> Predicate:
         """The path is not there; one that leads through null is not."""
-        return self._predicate(Absent())
+        return self._predicate(conditions.Absent())
 
     def version(self) -> VersionAttr:
         """The string as a version: `attr("app").version() >= "3.2.0"`."""
@@ -166,44 +131,34 @@ class Attr:
 
     def in_network(self, *networks: str) -> Predicate:
         """The string is an address in one of these: `attr("ip").in_network("10.0.0.0/8")`."""
-        return self._predicate(Network(networks))
+        return self._predicate(conditions.Network(networks))
 
     def under(self, tree: str, node: str | int) -> Predicate:
         """The value is that node of the tree, or beneath it: `attr("city").under("geo", "IN")`.
 
         The tree is given to the index: `Index.build(..., hierarchies={"geo": tree})`.
         """
-        return self._predicate(Under(tree, node))
+        return self._predicate(conditions.Under(tree, node))
 
     def add(self, rhs: Number | Attr) -> Attr:
         """The number and `rhs` together: exactly where this is an attribute, else as Spark does."""
-        if self._is_spark(rhs):
-            return fn.add(self, rhs)
-        return self._after(Calculate(Arithmetic.ADDITION, rhs))  # type: ignore[arg-type]
+        return self._calculated(operations.Arithmetic.ADDITION, fn.add, rhs)
 
     def subtract(self, rhs: Number | Attr) -> Attr:
         """The number less `rhs`: exactly where this is an attribute, else as Spark does."""
-        if self._is_spark(rhs):
-            return fn.subtract(self, rhs)
-        return self._after(Calculate(Arithmetic.SUBTRACTION, rhs))  # type: ignore[arg-type]
+        return self._calculated(operations.Arithmetic.SUBTRACTION, fn.subtract, rhs)
 
     def multiply(self, rhs: Number | Attr) -> Attr:
         """The number times `rhs`: exactly where this is an attribute, else as Spark does."""
-        if self._is_spark(rhs):
-            return fn.multiply(self, rhs)
-        return self._after(Calculate(Arithmetic.MULTIPLICATION, rhs))  # type: ignore[arg-type]
+        return self._calculated(operations.Arithmetic.MULTIPLICATION, fn.multiply, rhs)
 
     def divide(self, rhs: int | Attr) -> Attr:
         """The integer divided by `rhs`, truncated toward zero."""
-        if self._is_spark(rhs):
-            return fn.div(self, rhs)
-        return self._after(Divide(Integral.DIVISION, rhs))  # type: ignore[arg-type]
+        return self._calculated(operations.Integral.DIVISION, fn.div, rhs)
 
     def modulo(self, rhs: int | Attr) -> Attr:
         """What division by `rhs` leaves, with the sign of the dividend."""
-        if self._is_spark(rhs):
-            return fn.mod(self, rhs)
-        return self._after(Divide(Integral.MODULO, rhs))  # type: ignore[arg-type]
+        return self._calculated(operations.Integral.MODULO, fn.mod, rhs)
 
     def lower(self) -> Attr:
         """The text in lower case."""
@@ -226,27 +181,27 @@ class Attr:
 
     def binary(self) -> Attr:
         """The integer's 32 bits as text."""
-        return self._after(BinaryConversion())
+        return self._after(operations.BinaryConversion())
 
     def length(self) -> Attr:
         """How many characters the string has."""
-        return self._after(Length())
+        return self._after(operations.Length())
 
     def size(self) -> Attr:
         """How many elements the list has."""
-        return self._after(Size())
+        return self._after(operations.Size())
 
     def substring(self, begin: int, end: int | None = None) -> Attr:
         """The characters from `begin` up to `end`."""
-        return self._after(Substring(begin, end))
+        return self._after(operations.Substring(begin, end))
 
     def datetime(self, extract: Extract | str, *, zone: str = "UTC") -> Attr:
         """One field of the moment, by Mustang's name: `YEAR`, `HOUR_OF_DAY` …"""
-        return self._after(DateTime(Extract(extract), zone))
+        return self._after(operations.DateTime(Extract(extract), zone))
 
     def to_datetime(self, format: str | None = None) -> Attr:
         """The text as milliseconds since 1970, by a pattern of Java's DateTimeFormatter."""
-        return self._after(ToDateTime(format))
+        return self._after(operations.ToDateTime(format))
 
     def __getitem__(self, step: str | int) -> Attr:
         """What is under a name, or at a place of a list."""
@@ -287,14 +242,21 @@ class Attr:
     def _order(self, other: Attr, *orders: int) -> Predicate:
         return fn.compare(self, other).isin(*orders)
 
-    def _is_spark(self, rhs: Any) -> bool:
-        """Whether it is between terms; between an attribute and a number it is Mustang's."""
-        return isinstance(rhs, Attr) or not isinstance(root_of(self.term), Attribute)
+    def _calculated(
+        self,
+        operator: operations.Arithmetic | operations.Integral,
+        function: Callable[..., Attr],
+        rhs: Any,
+    ) -> Attr:
+        """Between an attribute and a number the operator is Mustang's, between terms Spark's."""
+        if isinstance(rhs, Attr) or not isinstance(root_of(self.term), Attribute):
+            return function(self, rhs)
+        return self._after(operations.calculation(operator, rhs))
 
-    def _predicate(self, condition: Condition) -> Predicate:
+    def _predicate(self, condition: conditions.Condition) -> Predicate:
         return Predicate(self.term, condition)
 
-    def _after(self, operation: Operation) -> Attr:
+    def _after(self, operation: operations.Operation) -> Attr:
         return Attr(Applied(operation, self.term))
 
 
@@ -357,7 +319,7 @@ class VersionAttr:
         return self._predicate(base, above=True, strict=False)
 
     def _predicate(self, base: str, *, above: bool, strict: bool) -> Predicate:
-        return self.attr._predicate(Version(base, above, strict))
+        return self.attr._predicate(conditions.Version(base, above, strict))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -371,22 +333,22 @@ class SemVerAttr:
     __hash__ = None  # type: ignore[assignment]
 
     def __eq__(self, base: object) -> Predicate:  # type: ignore[override]
-        return self._predicate(base, Comparison.EQUAL)
+        return self._predicate(base, conditions.Comparison.EQUAL)
 
     def __ne__(self, base: object) -> Predicate:  # type: ignore[override]
-        return self._predicate(base, Comparison.EQUAL).with_polarity(Polarity.EXCLUDED)
+        return self._predicate(base, conditions.Comparison.EQUAL).with_polarity(Polarity.EXCLUDED)
 
     def __lt__(self, base: str) -> Predicate:
-        return self._predicate(base, Comparison.BELOW)
+        return self._predicate(base, conditions.Comparison.BELOW)
 
     def __le__(self, base: str) -> Predicate:
-        return self._predicate(base, Comparison.AT_MOST)
+        return self._predicate(base, conditions.Comparison.AT_MOST)
 
     def __gt__(self, base: str) -> Predicate:
-        return self._predicate(base, Comparison.ABOVE)
+        return self._predicate(base, conditions.Comparison.ABOVE)
 
     def __ge__(self, base: str) -> Predicate:
-        return self._predicate(base, Comparison.AT_LEAST)
+        return self._predicate(base, conditions.Comparison.AT_LEAST)
 
-    def _predicate(self, base: Any, operator: Comparison) -> Predicate:
-        return self.attr._predicate(SemVer(base, operator, self.parts, self.v))
+    def _predicate(self, base: Any, operator: conditions.Comparison) -> Predicate:
+        return self.attr._predicate(conditions.SemVer(base, operator, self.parts, self.v))

@@ -16,7 +16,7 @@ from remuda.language.criterion import Criterion
 from remuda.language.schemas import Schema, findings
 from remuda.language.text import parse
 from remuda.model.attributes import Attribute
-from remuda.model.expressions import And, Expression, Not, Or, Predicate, fold
+from remuda.model.expressions import Expression, Predicate, with_predicates
 from remuda.model.readings import read_timestamp
 
 SEPARATORS = {"csv": ",", "tsv": "\t"}
@@ -158,21 +158,17 @@ def _weighted(expression: Expression, weights: Any) -> Expression:
     wanted = {Attribute.parse(path): weight for path, weight in weights.items()}
     met: set[Attribute] = set()
 
-    def visit(node: Expression, parts: Sequence[Expression]) -> Expression:
-        if isinstance(node, Predicate):
-            about = node.attribute
-            if about is None or about not in wanted:
-                return node
-            met.add(about)
-            try:
-                return node.weight(wanted[about])
-            except InvalidCriterion as error:
-                raise error.inside(f"weights.{about}") from None
-        if isinstance(node, Not):
-            return Not(parts[0])
-        return And(*parts) if isinstance(node, And) else Or(*parts)
+    def weighted(predicate: Predicate) -> Predicate:
+        about = predicate.attribute
+        if about is None or about not in wanted:
+            return predicate
+        met.add(about)
+        try:
+            return predicate.weight(wanted[about])
+        except InvalidCriterion as error:
+            raise error.inside(f"weights.{about}") from None
 
-    found = fold(expression, visit)
+    found = with_predicates(expression, weighted)
     for attribute in wanted.keys() - met:
         raise InvalidCriterion("no predicate is on this attribute", f"weights.{attribute}")
     return found

@@ -11,6 +11,7 @@ from typing import Any
 from remuda.errors import NoSqlEquivalent
 from remuda.language.javaregex import java_regex
 from remuda.language.phrases import (
+    COMPARED,
     TEXTUAL,
     Binding,
     Phrase,
@@ -24,47 +25,13 @@ from remuda.language.phrases import (
     write,
 )
 from remuda.language.spelling import INFINITE, double, moment, name, string
+from remuda.model import conditions, operations
 from remuda.model.attributes import Attribute, Element
 from remuda.model.calendars import Extract
-from remuda.model.conditions import (
-    Absent,
-    AnyElement,
-    Condition,
-    Contains,
-    EveryElement,
-    Exists,
-    In,
-    Like,
-    Missing,
-    Network,
-    NullValue,
-    Prefix,
-    QuotedRange,
-    Range,
-    Regex,
-    Related,
-    Relation,
-    SemVer,
-    Suffix,
-    Under,
-    Version,
-)
+from remuda.model.conditions import Condition, Relation
 from remuda.model.explanations import describe
 from remuda.model.expressions import Expression, Predicate
-from remuda.model.functions import ABOVE, BELOW, EQUAL, buckets, foreign
-from remuda.model.operations import (
-    Arithmetic,
-    BinaryConversion,
-    Calculate,
-    DateTime,
-    Divide,
-    Integral,
-    Length,
-    Operation,
-    Size,
-    Substring,
-    ToDateTime,
-)
+from remuda.model.functions import buckets, casts, foreign
 from remuda.model.quoted import Moment, Quoted
 from remuda.model.terms import Applied, Call, Case, Term, operations_of, root_of
 from remuda.model.terms import Literal as WrittenLiteral
@@ -108,17 +75,17 @@ def to_sql(expression: Expression) -> str:
 
 def _wording(predicate: Predicate) -> Wording:
     try:
-        if _is_comparison(predicate.term) and isinstance(predicate.condition, In):
+        if _is_comparison(predicate.term) and isinstance(predicate.condition, conditions.In):
             return _comparison(predicate.term, predicate.condition)
         path = _term(predicate.root)
         match predicate.condition:
-            case Exists():
+            case conditions.Exists():
                 return worded(f"{path} IS NOT NULL", f"{path} IS NULL")
-            case Missing():
+            case conditions.Missing():
                 return worded(f"{path} IS NULL", f"{path} IS NOT NULL")
-            case NullValue() if _is_column(predicate.root):
+            case conditions.NullValue() if _is_column(predicate.root):
                 return worded(f"{path} IS NULL", f"{path} IS NOT NULL")
-            case In(values=()):
+            case conditions.In(values=()):
                 return worded("FALSE", f"{path} IS NOT NULL")
             case condition:
                 about, given = _subject(path, predicate.operations)
@@ -143,33 +110,34 @@ def _check(given: _Type | None, wanted: _Type) -> None:
 
 def _condition(about: str, condition: Condition, empty: bool) -> tuple[_Type, Wording]:
     match condition:
-        case In(values):
+        case conditions.In(values):
             return _in(about, _literals(values))
-        case Range() | QuotedRange():
+        case conditions.Range() | conditions.QuotedRange():
             return _range(about, condition)
-        case Regex(pattern, find, java):
+        case conditions.Regex(pattern, find, java):
             written = _regex(pattern, find) if java is None else java
             return _Type.STRING, plainly(f"{about} RLIKE {string(written)}")
-        case Like(pattern, escape):
+        case conditions.Like(pattern, escape):
             fits = string(_like(pattern, escape))
             return _Type.STRING, worded(f"{about} LIKE {fits}", f"{about} NOT LIKE {fits}")
-        case Prefix(text) | Suffix(text) | Contains(text):
+        case conditions.Prefix(text) | conditions.Suffix(text) | conditions.Contains(text):
             return _Type.STRING, plainly(f"{TEXTUAL[type(condition)]}({about}, {string(text)})")
-        case Related(relation, values):
+        case conditions.Related(relation, values):
             literals = ", ".join(text for _, text in _literals(values))
             found = about if empty else f"nullif({about}, array())"
             return _Type.ARRAY, _related(found, relation, f"array({literals})")
-        case NullValue() | Absent():
+        case conditions.NullValue() | conditions.Absent():
             raise _Unsaid("Spark does not tell null from what is not there")
-        case Network():
+        case conditions.Network():
             raise _Unsaid("Spark does not know networks")
-        case Under():
+        case conditions.Under():
             raise _Unsaid("Spark does not know trees")
-        case AnyElement() | EveryElement():
+        case conditions.AnyElement() | conditions.EveryElement():
             raise _Unsaid("what is asked of elements is not written for Spark yet")
-        case Version() | SemVer():
+        case conditions.Version() | conditions.SemVer():
             raise _Unsaid("Spark does not know the order of versions")
-        case Exists() | Missing():  # which are about the path, without its pre-operations
+        # which are about the path, without its pre-operations
+        case conditions.Exists() | conditions.Missing():
             raise TypeError(f"{condition!r} is said without a subject")
 
 
@@ -186,7 +154,7 @@ def _in(about: str, literals: Sequence[Literal]) -> tuple[_Type, Wording]:
     return wanted, plainly(either.text, either.binding)
 
 
-def _range(about: str, condition: Range | QuotedRange) -> tuple[_Type, Wording]:
+def _range(about: str, condition: conditions.Bounded) -> tuple[_Type, Wording]:
     bounds = [_literal(bound) for bound in (condition.lower, condition.upper) if bound is not None]
     if not bounds:
         raise _Unsaid("Spark cannot ask whether a value is a number")
@@ -304,22 +272,13 @@ def _is_comparison(term: Term) -> bool:
     return isinstance(term, Call) and term.name in ("ordering", "compare")
 
 
-def _comparison(term: Term, condition: In) -> Wording:
+def _comparison(term: Term, condition: conditions.In) -> Wording:
     """The order of two terms as the comparison that asks for it."""
-    sign = _ORDERS.get(frozenset(condition.values))
+    sign = COMPARED.get(condition.keys)
     if sign is None or not isinstance(term, Call):
         raise _Unsaid("Spark has no order of two values as a value")
     left, right = map(_term, term.arguments)
     return plainly(f"{left} {sign} {right}")
-
-
-_ORDERS = {
-    frozenset({BELOW}): "<",
-    frozenset({BELOW, EQUAL}): "<=",
-    frozenset({EQUAL}): "=",
-    frozenset({ABOVE, EQUAL}): ">=",
-    frozenset({ABOVE}): ">",
-}
 
 
 def _term(term: Term) -> str:
@@ -354,10 +313,10 @@ def _call(called: str, arguments: Sequence[Term]) -> str:
         return worded.format(*texts)
     if called in _BY_UNIT:
         return f"{called}({_unit(arguments[0])}, {', '.join(texts[1:])})"
-    if called in _CASTS:
+    if called in casts.FUNCTIONS:
         size = f"({', '.join(texts[1:])})" if texts[1:] else ""
         return f"try_cast({texts[0]} AS {called.upper()}{size})"
-    return f"{_TRIED.get(called, called)}({', '.join(texts)})"
+    return f"{'try_' if called in _TRIED else ''}{called}({', '.join(texts)})"
 
 
 def _unit(term: Term) -> str:
@@ -378,23 +337,10 @@ def _shifted(moment: Term, *spans: Term) -> str:
     return text
 
 
-_CASTS = frozenset({
-    "string", "tinyint", "smallint", "int", "bigint", "float", "double", "decimal", "boolean",
-    "date", "timestamp",
+_TRIED = frozenset({  # of these there is a try_add and so on
+    "add", "subtract", "multiply", "divide", "mod", "element_at", "to_date", "to_timestamp",
+    "make_timestamp", "parse_url", "url_decode",
 })  # fmt: skip
-_TRIED = {
-    "add": "try_add",
-    "subtract": "try_subtract",
-    "multiply": "try_multiply",
-    "divide": "try_divide",
-    "mod": "try_mod",
-    "element_at": "try_element_at",
-    "to_date": "try_to_date",
-    "to_timestamp": "try_to_timestamp",
-    "make_timestamp": "try_make_timestamp",
-    "parse_url": "try_parse_url",
-    "url_decode": "try_url_decode",
-}
 _WORDED = {  # what Spark writes in another way than as a call, by the number of arguments
     ("as_moment", 1): "{}",
     ("bitwise_and", 2): "({} & {})",
@@ -431,44 +377,50 @@ def _path(attribute: Attribute) -> str:
     return text
 
 
-def _subject(path: str, operations: Sequence[Operation]) -> tuple[str, _Type | None]:
-    _check_arithmetic(operations)
+def _subject(path: str, chain: Sequence[operations.Operation]) -> tuple[str, _Type | None]:
+    _check_arithmetic(chain)
     text, given = path, None
-    for operation in operations:
+    for operation in chain:
         needed, given_next, text = _after(operation, text)
         _check(given, needed)
         given = given_next
     return text, given
 
 
-def _after(operation: Operation, text: str) -> tuple[_Type, _Type, str]:
+def _after(operation: operations.Operation, text: str) -> tuple[_Type, _Type, str]:
     """What type the operation needs, what type it gives, and how it is said of `text`."""
     match operation:
-        case Calculate(operator, rhs):
+        case operations.Calculate(operator, rhs):
             # as decimals, for Spark's integers overflow and its doubles are inexact
             return _Type.NUMBER, _Type.NUMBER, f"({text} {_SIGNS[operator]} {_operand(rhs)}BD)"
-        case Divide(operator, rhs) if rhs:
+        case operations.Divide(operator, rhs) if rhs:
             return _Type.NUMBER, _Type.NUMBER, f"({text} {_SIGNS[operator]} {_number(rhs)})"
-        case Length():
+        case operations.Length():
             return _Type.STRING, _Type.NUMBER, f"length({text})"
-        case Size():
+        case operations.Size():
             return _Type.ARRAY, _Type.NUMBER, f"nullif(size({text}), 0)"  # empty is missing
-        case Substring(begin, end) if begin >= 0 and (end is None or end >= begin):
+        case operations.Substring(begin, end) if begin >= 0 and (end is None or end >= begin):
             length = "" if end is None else f", {end - begin}"
             return _Type.STRING, _Type.STRING, f"substring({text}, {begin + 1}{length})"
-        case DateTime(extract, zone) if extract in _FUNCTIONS:
+        case operations.DateTime(extract, zone) if extract in _FUNCTIONS:
             local = text if zone == "UTC" else f"from_utc_timestamp({text}, {string(zone)})"
             return _Type.MOMENT, _Type.NUMBER, f"{_FUNCTIONS[extract]}({local})"
-        case Divide() | Substring() | DateTime() | BinaryConversion() | ToDateTime():
+        case (
+            operations.Divide()
+            | operations.Substring()
+            | operations.DateTime()
+            | operations.BinaryConversion()
+            | operations.ToDateTime()
+        ):
             raise _Unsaid(f"Spark has no equal of {type(operation).__name__}")
 
 
-_SIGNS: dict[Arithmetic | Integral, str] = {
-    Arithmetic.ADDITION: "+",
-    Arithmetic.SUBTRACTION: "-",
-    Arithmetic.MULTIPLICATION: "*",
-    Integral.DIVISION: "div",
-    Integral.MODULO: "%",
+_SIGNS: dict[operations.Arithmetic | operations.Integral, str] = {
+    operations.Arithmetic.ADDITION: "+",
+    operations.Arithmetic.SUBTRACTION: "-",
+    operations.Arithmetic.MULTIPLICATION: "*",
+    operations.Integral.DIVISION: "div",
+    operations.Integral.MODULO: "%",
 }
 _FUNCTIONS = {
     Extract.YEAR: "year",
@@ -489,14 +441,14 @@ def _operand(rhs: Number) -> str:
     return text
 
 
-def _check_arithmetic(operations: Sequence[Operation]) -> None:
+def _check_arithmetic(chain: Sequence[operations.Operation]) -> None:
     digits, whole = 0, True
-    for operation in operations:
-        if isinstance(operation, Calculate):
+    for operation in chain:
+        if isinstance(operation, operations.Calculate):
             text = _operand(operation.rhs)
             digits += len(text)
             whole &= "." not in text
-        elif isinstance(operation, Divide) and not whole:
+        elif isinstance(operation, operations.Divide) and not whole:
             raise _Unsaid("Spark divides fractions otherwise")
     if digits > _SPARE:
         raise _Unsaid(_TOO_LONG)

@@ -16,24 +16,12 @@ from remuda.errors import InvalidCriterion
 from remuda.language.literals import integer, is_literal, literal, text
 from remuda.language.nodes import Refused, arguments, bare, flag, function, made
 from remuda.language.tokens import FIELDS
+from remuda.model import operations
 from remuda.model.attributes import Attribute, Digits, Element, Every, Step
 from remuda.model.calendars import Extract
 from remuda.model.conditions import Condition, In, QuotedRange, Related
 from remuda.model.expressions import Expression, Polarity, tells_empty
 from remuda.model.functions import FUNCTIONS
-from remuda.model.operations import (
-    Arithmetic,
-    BinaryConversion,
-    Calculate,
-    DateTime,
-    Divide,
-    Integral,
-    Length,
-    Operation,
-    Size,
-    Substring,
-    ToDateTime,
-)
 from remuda.model.quoted import Moment
 from remuda.model.terms import Applied, Call, Case, Literal, Term, is_constant, value_in
 from remuda.model.values import tidy
@@ -285,7 +273,7 @@ class TermReader:
 
     # Mustang's operations
 
-    def _applied(self, inner: exp.Expr, operation: Operation) -> Term:
+    def _applied(self, inner: exp.Expr, operation: operations.Operation) -> Term:
         """Beneath these, names mean what they mean in JSON."""
         term = self.term(inner)
         named = isinstance(term, Attribute) and type(bare(inner)) in _PATHS
@@ -299,9 +287,9 @@ class TermReader:
                 f"{function(node)}() takes a number; between terms, write {sign}", operand
             )
         operator = _ARITHMETIC[function(node)]
-        if isinstance(operator, Integral):
-            return self._applied(inner, made(operand, Divide, operator, literal(operand)))
-        return self._applied(inner, made(operand, Calculate, operator, literal(operand)))
+        return self._applied(
+            inner, made(operand, operations.calculation, operator, literal(operand))
+        )
 
     def _datetime(self, node: exp.Expr) -> Term:
         moment, field, *zone = arguments(node, 2, 3)
@@ -309,15 +297,15 @@ class TermReader:
         if extract not in Extract.__members__:
             raise Refused(f"there is no field {extract!r}; these are: {', '.join(Extract)}", field)
         names = [text(name) for name in zone]
-        return self._applied(moment, made(node, DateTime, Extract(extract), *names))
+        return self._applied(moment, made(node, operations.DateTime, Extract(extract), *names))
 
     def _to_datetime(self, node: exp.Expr) -> Term:
         moment, *pattern = arguments(node, 1, 2)
-        return self._applied(moment, made(node, ToDateTime, *map(text, pattern)))
+        return self._applied(moment, made(node, operations.ToDateTime, *map(text, pattern)))
 
     def _characters(self, node: exp.Expr) -> Term:
         whole, begin, *end = arguments(node, 2, 3)
-        return self._applied(whole, Substring(integer(begin), *map(integer, end)))
+        return self._applied(whole, operations.Substring(integer(begin), *map(integer, end)))
 
 
 def _subtracts(node: exp.Expr) -> bool:
@@ -385,7 +373,7 @@ def _key(node: exp.Expr) -> Step:
     raise Refused("one index, one name or * goes into the brackets of a path", inner)
 
 
-def _simple(operation: Operation) -> Callable[[TermReader, exp.Expr], Term]:
+def _simple(operation: operations.Operation) -> Callable[[TermReader, exp.Expr], Term]:
     def read(reader: TermReader, node: exp.Expr) -> Term:
         (inner,) = arguments(node, 1)
         return reader._applied(inner, operation)
@@ -431,21 +419,21 @@ _CASTS: dict[object, str] = {
     exp.DType.TIMESTAMPNTZ: "timestamp",
     exp.DType.TIMESTAMPTZ: "timestamp",
 }
-_ARITHMETIC: dict[str, Arithmetic | Integral] = {
-    "add": Arithmetic.ADDITION,
-    "subtract": Arithmetic.SUBTRACTION,
-    "multiply": Arithmetic.MULTIPLICATION,
-    "divide": Integral.DIVISION,
-    "modulo": Integral.MODULO,
+_ARITHMETIC: dict[str, operations.Arithmetic | operations.Integral] = {
+    "add": operations.Arithmetic.ADDITION,
+    "subtract": operations.Arithmetic.SUBTRACTION,
+    "multiply": operations.Arithmetic.MULTIPLICATION,
+    "divide": operations.Integral.DIVISION,
+    "modulo": operations.Integral.MODULO,
 }
 _SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/ or div", "modulo": "%"}
 _MUSTANG: dict[str, Callable[[TermReader, exp.Expr], Term]] = {
     **dict.fromkeys(_ARITHMETIC, TermReader._calculated),
-    "bits": _simple(BinaryConversion()),
+    "bits": _simple(operations.BinaryConversion()),
     "characters": TermReader._characters,
     "datetime": TermReader._datetime,
-    "list_size": _simple(Size()),
-    "text_length": _simple(Length()),
+    "list_size": _simple(operations.Size()),
+    "text_length": _simple(operations.Length()),
     "to_datetime": TermReader._to_datetime,
 }
 _SPECIAL: dict[str, Callable[[TermReader, exp.Expr], Term]] = {

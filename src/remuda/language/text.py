@@ -23,32 +23,9 @@ from remuda.language.sql import to_sql
 from remuda.language.terms import TERM_FUNCTIONS, TermReader, as_moment, has_moment, lightened
 from remuda.language.tokens import DIALECT, tokens
 from remuda.language.writing import to_text
+from remuda.model import conditions
 from remuda.model.attributes import Attribute
-from remuda.model.conditions import (
-    Absent,
-    AnyElement,
-    Comparison,
-    Condition,
-    Contains,
-    EveryElement,
-    Exists,
-    In,
-    Like,
-    Missing,
-    Network,
-    NullValue,
-    Prefix,
-    Range,
-    Regex,
-    Related,
-    Relation,
-    SemVer,
-    Suffix,
-    Under,
-    Version,
-    range_of,
-    satisfies,
-)
+from remuda.model.conditions import Comparison, Condition, In, Relation, SemVer, Version, range_of
 from remuda.model.expressions import And, Expression, Or, Polarity, Predicate
 from remuda.model.functions import ABOVE, BELOW, EQUAL, FUNCTIONS
 from remuda.model.quoted import Moment, Quoted, quoted
@@ -154,7 +131,7 @@ def _flat(about: Term, condition: Condition, deny: bool) -> Expression:
 
 
 def _presence(about: Term, present: bool) -> Expression:
-    return Predicate(about, Exists() if present else Missing())
+    return Predicate(about, conditions.Exists() if present else conditions.Missing())
 
 
 def _constant(node: exp.Expr, deny: bool) -> Expression:
@@ -207,6 +184,15 @@ def _side(node: exp.Expr) -> _Side:
     if function(bare(node)) == "array":
         raise Refused("lists are compared by equalset(), subset(), superset(), overlaps()", node)
     return _Side(_term(node), function(bare(node)) == "plain", node)
+
+
+def _literals(*nodes: exp.Expr) -> list[_Side]:
+    """Sides that no event changes."""
+    sides = list(map(_side, nodes))
+    for one in sides:
+        if not isinstance(one.term, Literal):
+            raise Refused("a literal is needed here", one.node)
+    return sides
 
 
 def _sides(*nodes: exp.Expr) -> list[_Side]:
@@ -278,7 +264,11 @@ def _of_constants(left: _Side, right: _Side, kind: type[exp.Expr], deny: bool) -
     if value is None or other is None:
         same = value is None and other is None
         return And() if kind in _NULL_SAFE and same != deny else Or()
-    return And() if satisfies(_condition(kind, other, right.node), value, 0) != deny else Or()
+    return (
+        And()
+        if conditions.satisfies(_condition(kind, other, right.node), value, 0) != deny
+        else Or()
+    )
 
 
 def _of_terms(left: Term, right: Term, kind: type[exp.Expr], deny: bool) -> Expression:
@@ -336,19 +326,18 @@ def _semver(left: exp.Expr, right: exp.Expr, kind: type[exp.Expr]) -> tuple[Term
     return _term(about), made_so
 
 
+_VERSIONS: dict[str, Callable[[exp.Expr, exp.Expr, type[exp.Expr]], tuple[Term, Condition]]] = {
+    "version": _version,
+    "semver": _semver,
+}
+
+
 def _between(node: exp.Expr, deny: bool) -> Expression:
     low, high = node.args["low"], node.args["high"]
-    if function(bare(node.this)) == "version":
-        parts = [
-            _strong(*_version(node.this, low, exp.GTE), deny),
-            _strong(*_version(node.this, high, exp.LTE), deny),
-        ]
-        return Or(*parts) if deny else And(*parts)
-    if function(bare(node.this)) == "semver":
-        parts = [
-            _strong(*_semver(node.this, low, exp.GTE), deny),
-            _strong(*_semver(node.this, high, exp.LTE), deny),
-        ]
+    versions = _VERSIONS.get(function(bare(node.this)))
+    if versions is not None:
+        ends = (low, exp.GTE), (high, exp.LTE)
+        parts = [_strong(*versions(node.this, end, kind), deny) for end, kind in ends]
         return Or(*parts) if deny else And(*parts)
     about, lower, upper = _sides(node.this, low, high)
     if _is_known(lower) and _is_known(upper) and not isinstance(about.term, Literal):
@@ -416,7 +405,9 @@ def _fitted(about: Term, pattern: exp.Expr, folds: bool, escape: str, deny: bool
     if spelt.value is None:
         return Or()
     fits = _text_of(spelt, pattern)
-    return _strong(about, made(pattern, Like, fits.lower() if folds else fits, escape), deny)
+    return _strong(
+        about, made(pattern, conditions.Like, fits.lower() if folds else fits, escape), deny
+    )
 
 
 def _true(about: Term, deny: bool) -> Expression:
@@ -449,14 +440,10 @@ def _escape(node: exp.Expr, deny: bool) -> Expression:
     return _like(inner, deny, text(node.expression))
 
 
-def _rlike(node: exp.Expr, deny: bool) -> Expression:
-    return _found(node.this, node.expression, deny)
-
-
 def _found(about: exp.Expr, pattern: exp.Expr, deny: bool) -> Expression:
     if type(bare(pattern)) is exp.Null:
         return Or()
-    return _strong(_term(about), made(pattern, Regex.of_java, _pattern(pattern)), deny)
+    return _strong(_term(about), made(pattern, conditions.Regex.of_java, _pattern(pattern)), deny)
 
 
 # IS
@@ -494,7 +481,7 @@ def _asks_unknown(node: exp.Expr) -> bool:
 def _exists(present: bool, node: exp.Expr, deny: bool) -> Expression:
     """With our own words an empty list is missing, as everywhere but in SQL."""
     if present and len(node.expressions) == 2:
-        return _some(node, deny)
+        return _quantified(False, node, deny)
     about = _term(*arguments(node, 1))
     if isinstance(about, Attribute):
         about = replace(about, empty=False)
@@ -510,21 +497,15 @@ def _lack(condition: Condition, node: exp.Expr, deny: bool) -> Expression:
     return made(node, _flat, _term(about), condition, deny)
 
 
-def _some(node: exp.Expr, deny: bool) -> Expression:
-    """Spark's exists(x, e -> ...): its denial is that every element denies it."""
+def _quantified(every: bool, node: exp.Expr, deny: bool) -> Expression:
+    """Spark's exists(x, e -> ...) or forall: the denial of one is the other of what is denied."""
     about, asked = _lambda(node, deny)
-    condition = EveryElement if deny else AnyElement
-    return made(node, _strong, about, condition(asked), False)
-
-
-def _forall(node: exp.Expr, deny: bool) -> Expression:
-    about, asked = _lambda(node, deny)
-    condition = AnyElement if deny else EveryElement
+    condition = conditions.EveryElement if every != deny else conditions.AnyElement
     return made(node, _strong, about, condition(asked), False)
 
 
 def _of_elements(
-    condition: type[AnyElement | EveryElement], node: exp.Expr, deny: bool
+    condition: type[conditions.AnyElement | conditions.EveryElement], node: exp.Expr, deny: bool
 ) -> Expression:
     about, asked = _lambda(node, False)
     return made(node, _strong, about, condition(asked), deny)
@@ -545,13 +526,13 @@ def _network(node: exp.Expr, deny: bool) -> Expression:
         raise Refused("cidr() needs an attribute and networks", node)
     about, *networks = node.expressions
     for one in networks:
-        made(one, Network, (text(one),))  # refuses the one that is none
-    return _strong(_term(about), Network(tuple(map(text, networks))), deny)
+        made(one, conditions.Network, (text(one),))  # refuses the one that is none
+    return _strong(_term(about), conditions.Network(tuple(map(text, networks))), deny)
 
 
 def _under(node: exp.Expr, deny: bool) -> Expression:
     about, tree, place = arguments(node, 3)
-    condition = made(place, Under, text(tree), literal(place))
+    condition = made(place, conditions.Under, text(tree), literal(place))
     return _strong(_term(about), condition, deny)
 
 
@@ -606,20 +587,21 @@ def _arrays_overlap(node: exp.Expr, deny: bool) -> Expression:
 
 
 def _set(
-    about: exp.Expr, relation: Relation, values: Sequence[exp.Expr], node: exp.Expr, deny: bool
+    about: exp.Expr,
+    relation: Relation,
+    values: Sequence[exp.Expr],
+    node: exp.Expr,
+    deny: bool,
 ) -> Expression:
     if relation is not Relation.OVERLAPS:
         operands = tuple(map(literal, values))
-        return _strong(_term(about), made(node, Related, relation, operands), deny)
-    sides = list(map(_side, values))
-    for one in sides:
-        if not isinstance(one.term, Literal):
-            raise Refused("a literal is needed here", one.node)
+        return _strong(_term(about), made(node, conditions.Related, relation, operands), deny)
+    sides = _literals(*values)
     if any(not _is_known(one) for one in sides) and function(node).startswith("array"):
         if len(sides) > 1:
             raise Refused("null is no element to look for here", node)
         return Or()
-    condition = made(node, Related, relation, tuple(one.operand for one in sides))
+    condition = made(node, conditions.Related, relation, tuple(one.operand for one in sides))
     return _strong(_term(about), condition, deny)
 
 
@@ -628,16 +610,13 @@ def _within(node: exp.Expr, deny: bool) -> Expression:
     if text(ends) not in ("[]", "[)", "(]", "()"):
         raise Refused("the ends of within() are '[]', '[)', '(]' or '()'", ends)
     closed = text(ends)[0] == "[", text(ends)[1] == "]"
-    sides = _side(low), _side(high)
-    for one in sides:
-        if not isinstance(one.term, Literal):
-            raise Refused("a literal is needed here", one.node)
-    condition = made(node, range_of, sides[0].operand, sides[1].operand, *closed)
+    lower, upper = _literals(low, high)
+    condition = made(node, range_of, lower.operand, upper.operand, *closed)
     return _asked(_side(about), condition, deny)
 
 
 def _is_number(node: exp.Expr, deny: bool) -> Expression:
-    return _strong(_term(*arguments(node, 1)), Range(), deny)
+    return _strong(_term(*arguments(node, 1)), conditions.Range(), deny)
 
 
 Reader = Callable[[exp.Expr, bool], Expression]
@@ -651,33 +630,33 @@ _PREDICATES: dict[type[exp.Expr], Reader] = {
     exp.Is: _is,
     exp.Like: _like,
     exp.Null: lambda *_: Or(),  # neither true nor false
-    exp.RegexpLike: _rlike,
+    exp.RegexpLike: lambda node, deny: _found(node.this, node.expression, deny),
 }
 _PREDICATE_FUNCTIONS: dict[str, Reader] = {
-    "any_element": partial(_of_elements, AnyElement),
-    "every_element": partial(_of_elements, EveryElement),
-    "forall": _forall,
-    "absent": partial(_lack, Absent()),
+    "any_element": partial(_of_elements, conditions.AnyElement),
+    "every_element": partial(_of_elements, conditions.EveryElement),
+    "forall": partial(_quantified, True),
+    "absent": partial(_lack, conditions.Absent()),
     "array_contains": _array_contains,
     "arrays_overlap": _arrays_overlap,
     "cidr": _network,
-    "contains": partial(_textual, Contains),
-    "endswith": partial(_textual, Suffix),
+    "contains": partial(_textual, conditions.Contains),
+    "endswith": partial(_textual, conditions.Suffix),
     "equal_null": _equal_null,
     "exists": partial(_exists, True),
     "ilike": partial(_like_call, True),
     "like": partial(_like_call, False),
-    "finds": partial(_textual, partial(Regex, find=True)),
+    "finds": partial(_textual, partial(conditions.Regex, find=True)),
     "is_number": _is_number,
     "isnotnull": partial(_isnull, True),
     "isnull": partial(_isnull, False),
-    "matches": partial(_textual, Regex),
+    "matches": partial(_textual, conditions.Regex),
     "missing": partial(_exists, False),
-    "null_value": partial(_lack, NullValue()),
+    "null_value": partial(_lack, conditions.NullValue()),
     "regexp": _regexp,
     "regexp_like": _regexp,
     "rlike": _regexp,
-    "startswith": partial(_textual, Prefix),
+    "startswith": partial(_textual, conditions.Prefix),
     "under": _under,
     "within": _within,
     **{str(relation): partial(_related, relation) for relation in Relation},

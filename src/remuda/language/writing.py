@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from contextvars import ContextVar
 from dataclasses import replace
 
 from remuda.language.phrases import (
+    COMPARED,
     TEXTUAL,
     Binding,
     Phrase,
@@ -27,44 +27,10 @@ from remuda.language.terms import (
     has_moment,
     lightened,
 )
+from remuda.model import conditions, operations
 from remuda.model.attributes import Attribute, Element, Every, Step
-from remuda.model.conditions import (
-    OF_LACK,
-    Absent,
-    AnyElement,
-    Comparison,
-    Contains,
-    EveryElement,
-    Exists,
-    In,
-    Like,
-    Missing,
-    Network,
-    NullValue,
-    Prefix,
-    QuotedRange,
-    Range,
-    Regex,
-    Related,
-    Relation,
-    SemVer,
-    Suffix,
-    Under,
-    Version,
-)
+from remuda.model.conditions import OF_LACK
 from remuda.model.expressions import Expression, Predicate
-from remuda.model.functions import ABOVE, BELOW, EQUAL
-from remuda.model.operations import (
-    BinaryConversion,
-    Calculate,
-    DateTime,
-    Divide,
-    Length,
-    Operation,
-    Size,
-    Substring,
-    ToDateTime,
-)
 from remuda.model.terms import Applied, Call, Case, Literal, Term, is_constant
 
 
@@ -100,56 +66,57 @@ def _is_lightened(predicate: Predicate) -> bool:
 
 def _worded(about: str, predicate: Predicate) -> Wording:
     match predicate.condition:
-        case In(values):
+        case conditions.In(values):
             return membership(about, list(map(operand, values)))
-        case Range() | QuotedRange() as condition:
+        case conditions.Range() | conditions.QuotedRange() as condition:
             return _range(about, condition)
-        case Regex() as condition:
+        case conditions.Regex() as condition:
             return _regex(about, condition)
-        case Version() | SemVer() as condition:
+        case conditions.Version() | conditions.SemVer() as condition:
             return _version(about, condition)
-        case Network(networks):
+        case conditions.Network(networks):
             return plainly(f"cidr({', '.join((about, *map(string, networks)))})")
-        case Under(tree, node):
+        case conditions.Under(tree, node):
             return plainly(f"under({about}, {string(tree)}, {literal(node)})")
-        case Like(pattern, escape):
+        case conditions.Like(pattern, escape):
             fits = string(pattern) + ("" if escape == "\\" else f" ESCAPE {string(escape)}")
             return worded(f"{about} LIKE {fits}", f"{about} NOT LIKE {fits}")
-        case Prefix(text) | Suffix(text) | Contains(text) as condition:
-            return plainly(f"{TEXTUAL[type(condition)]}({about}, {string(text)})")
-        case Related(relation, values):
-            spelt = operand if relation is Relation.OVERLAPS else literal
+        case conditions.Prefix(text) | conditions.Suffix(text) | conditions.Contains(text):
+            return plainly(f"{TEXTUAL[type(predicate.condition)]}({about}, {string(text)})")
+        case conditions.Related(relation, values):
+            spelt = operand if relation is conditions.Relation.OVERLAPS else literal
             return plainly(f"{relation}({', '.join((about, *map(spelt, values)))})")
-        case Exists() | Missing() as condition:
-            return _presence(about, predicate.term, isinstance(condition, Exists))
-        case AnyElement() | EveryElement() as condition:
+        case conditions.Exists() | conditions.Missing() as condition:
+            return _presence(about, predicate.term, isinstance(condition, conditions.Exists))
+        case conditions.AnyElement() | conditions.EveryElement() as condition:
             return _of_elements(about, condition)
-        case NullValue() | Absent() as condition:
-            name = "absent" if isinstance(condition, Absent) else "null_value"
+        case conditions.NullValue() | conditions.Absent() as condition:
+            name = "absent" if isinstance(condition, conditions.Absent) else "null_value"
             return plainly(f"{name}({about})")
 
 
-def _regex(about: str, condition: Regex) -> Wording:
+def _regex(about: str, condition: conditions.Regex) -> Wording:
     if condition.java is not None:
         return plainly(f"{about} RLIKE {string(condition.java)}")
     function = "finds" if condition.find else "matches"
     return plainly(f"{function}({about}, {string(condition.pattern)})")
 
 
-def _version(about: str, condition: Version | SemVer) -> Wording:
-    if isinstance(condition, Version):
+def _version(about: str, condition: conditions.Version | conditions.SemVer) -> Wording:
+    if isinstance(condition, conditions.Version):
         compared = sign(condition.above, not condition.strict)
         return plainly(f"version({about}) {compared} {string(condition.base)}")
     options = [name for name in ("parts", "v") if getattr(condition, name)]
     told = ", ".join((about, *(f"{name} => TRUE" for name in options)))
     base = string(condition.base)
-    if condition.operator is Comparison.EQUAL:
+    if condition.operator is conditions.Comparison.EQUAL:
         return worded(f"semver({told}) = {base}", f"semver({told}) <> {base}")
     return plainly(f"semver({told}) {condition.operator} {base}")
 
 
-def _range(about: str, condition: Range | QuotedRange) -> Wording:
-    if isinstance(condition, QuotedRange) and not condition.ranges and not has_moment(condition):
+def _range(about: str, condition: conditions.Bounded) -> Wording:
+    unread = isinstance(condition, conditions.QuotedRange) and not condition.ranges
+    if unread and not has_moment(condition):
         return membership(about, [])  # bounds of two kinds, which are refused where they are read
     lower, upper = operand(condition.lower), operand(condition.upper)
     if condition.lower is None and condition.upper is None:
@@ -181,13 +148,6 @@ _OPERATORS = {
 _CONDITIONS = frozenset(
     {"array_contains", "arrays_overlap", "contains", "endswith", "like", "startswith"}
 )
-_COMPARISONS: dict[frozenset[Hashable], tuple[str, str]] = {
-    frozenset({BELOW}): ("<", ""),
-    frozenset({BELOW, EQUAL}): ("<=", ""),
-    frozenset({EQUAL}): ("=", "<>"),
-    frozenset({ABOVE, EQUAL}): (">=", ""),
-    frozenset({ABOVE}): (">", ""),
-}
 
 
 def _subject(predicate: Predicate) -> str:
@@ -219,8 +179,8 @@ def _is_read_otherwise(term: Term) -> bool:
     return is_constant(term) or (isinstance(term, Call) and term.name == "array")
 
 
-def _of_elements(about: str, condition: AnyElement | EveryElement) -> Wording:
-    asks = "any_element" if isinstance(condition, AnyElement) else "every_element"
+def _of_elements(about: str, condition: conditions.AnyElement | conditions.EveryElement) -> Wording:
+    asks = "any_element" if isinstance(condition, conditions.AnyElement) else "every_element"
     element = f"{_ELEMENT.get()}e"  # the inner of two has another name
     before, beyond = _ELEMENT.set(element), _IN_CASE.set(False)
     try:
@@ -245,14 +205,18 @@ def _presence(about: str, term: Term, present: bool) -> Wording:
 def _ordered(predicate: Predicate) -> Wording | None:
     """A comparison of two terms; None for all else."""
     term, condition = predicate.term, predicate.condition
-    if not isinstance(term, Call) or term.name != "ordering" or not isinstance(condition, In):
+    if (
+        not isinstance(term, Call)
+        or term.name != "ordering"
+        or not isinstance(condition, conditions.In)
+    ):
         return None
     left, right = term.arguments
-    signs = _COMPARISONS.get(condition.keys)
-    if signs is None or any(map(_is_read_otherwise, term.arguments)):
+    sign = COMPARED.get(condition.keys)
+    if sign is None or any(map(_is_read_otherwise, term.arguments)):
         return None
-    asked = f"{_term(left)} {signs[0]} {_term(right)}"
-    return worded(asked, f"{_term(left)} {signs[1]} {_term(right)}") if signs[1] else plainly(asked)
+    asked = f"{_term(left)} {sign} {_term(right)}"
+    return worded(asked, f"{_term(left)} <> {_term(right)}") if sign == "=" else plainly(asked)
 
 
 def _term(term: Term) -> str:
@@ -314,20 +278,20 @@ def _step(step: Step) -> str:
     return f".{name(step)}" if isinstance(step, str) else "[*]"
 
 
-def _operation(operation: Operation, text: str) -> str:
+def _operation(operation: operations.Operation, text: str) -> str:
     match operation:
-        case Calculate(operator, rhs) | Divide(operator, rhs):
+        case operations.Calculate(operator, rhs) | operations.Divide(operator, rhs):
             return f"{OPERATION_NAMES[operator]}({text}, {literal(rhs)})"
-        case Length():
+        case operations.Length():
             return f"text_length({text})"
-        case Size():
+        case operations.Size():
             return f"list_size({text})"
-        case BinaryConversion():
+        case operations.BinaryConversion():
             return f"bits({text})"
-        case Substring(begin, end):
+        case operations.Substring(begin, end):
             return f"characters({text}, {begin}{'' if end is None else f', {end}'})"
-        case DateTime(extract, zone):
+        case operations.DateTime(extract, zone):
             where = "" if zone == "UTC" else f", {string(zone)}"
             return f"datetime({text}, '{extract}'{where})"
-        case ToDateTime(format):
+        case operations.ToDateTime(format):
             return f"to_datetime({text}{'' if format is None else f', {string(format)}'})"

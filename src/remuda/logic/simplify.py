@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, combinations
 
 from remuda.logic.absorption import PAIRWISE, absorbed
 from remuda.logic.implication import contradict, exhaust, never_list, plain
 from remuda.logic.merged_predicates import merged
-from remuda.logic.normal import MAX_CLAUSES, Clause, Junction, cnf, dnf, flat, same_test
+from remuda.logic.normal import MAX_CLAUSES, Clause, Junction, expand, flat, same_test
 from remuda.model.attributes import Attribute
-from remuda.model.expressions import And, Expression, Not, Or, Predicate, fold, tells_empty
+from remuda.model.expressions import (
+    And,
+    Expression,
+    Or,
+    Predicate,
+    fold,
+    tells_empty,
+    with_predicates,
+)
 from remuda.model.terms import Term
 
 _PASSES = 8  # a part that vanishes may leave an And in an And, to be simplified as one
@@ -41,18 +49,14 @@ def aligned(expression: Expression) -> Expression:
     if not telling:
         return expression
 
-    def visit(node: Expression, parts: Sequence[Expression]) -> Expression:
-        if isinstance(node, Not):
-            return Not(parts[0])
-        if not isinstance(node, Predicate):
-            return And(*parts) if isinstance(node, And) else Or(*parts)
-        term = node.term
-        if not isinstance(term, Attribute) or tells_empty(node.condition, node.polarity):
-            return node
+    def told(predicate: Predicate) -> Predicate:
+        term = predicate.term
+        if not isinstance(term, Attribute) or tells_empty(predicate.condition, predicate.polarity):
+            return predicate
         other = replace(term, empty=True)
-        return replace(node, term=other) if other in telling else node
+        return replace(predicate, term=other) if other in telling else predicate
 
-    return fold(expression, visit)
+    return with_predicates(expression, told)
 
 
 def _telling(node: Expression, parts: Sequence[list[Attribute]]) -> list[Attribute]:
@@ -65,31 +69,27 @@ def simple_dnf(
     expression: Expression, *, scalars: Collection[Attribute] = (), limit: int = MAX_CLAUSES
 ) -> list[Clause]:
     """The alternatives of the simplified expression, none of them known to imply another."""
-    return _simplest(expression, dnf, Or, And, scalars, limit)
+    return _simplest(expression, Or, scalars, limit)
 
 
 def simple_cnf(
     expression: Expression, *, scalars: Collection[Attribute] = (), limit: int = MAX_CLAUSES
 ) -> list[Clause]:
     """The demands of the simplified expression, none of them known to follow from another."""
-    return _simplest(expression, cnf, And, Or, scalars, limit)
+    return _simplest(expression, And, scalars, limit)
 
 
 def _simplest(
-    expression: Expression,
-    expand: Callable[..., list[Clause]],
-    joined: Junction,
-    combined: Junction,
-    scalars: Collection[Attribute],
-    limit: int,
+    expression: Expression, joined: Junction, scalars: Collection[Attribute], limit: int
 ) -> list[Clause]:
+    combined: Junction = And if joined is Or else Or
     simple = simplify(expression, scalars=scalars)
-    clauses = expand(simple, limit=limit)
+    clauses = expand(flat(simple), joined, limit)
     alternatives = simple.parts if isinstance(simple, joined) else (simple,)
     if all(isinstance(part, Predicate) for clause in alternatives for part in clause.parts):
         return clauses  # it was in that form, and simple, before it was expanded
     expanded = joined(*(combined(*clause) for clause in clauses))
-    return expand(simplify(expanded, scalars=scalars), limit=limit)
+    return expand(flat(simplify(expanded, scalars=scalars)), joined, limit)
 
 
 @dataclass(frozen=True, slots=True)

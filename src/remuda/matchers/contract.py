@@ -94,8 +94,6 @@ class Features:
     """`build` takes `merits`, what each clause scores at most."""
     takes_bounds: bool = False
     """`build` takes `bounds`, what each item of the clauses adds to a score at most."""
-    shares_out: bool = False
-    """`match` takes `threads`; the answer is the same whatever their number."""
     ranks: bool = False
     """It is a RankingMatcher."""
     counts: bool = False

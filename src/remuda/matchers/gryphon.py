@@ -24,7 +24,8 @@ from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of, take_ro
 from remuda.encoding.table import ClauseTable, EventBatch, Predicates
 from remuda.jit import bare, kernel
 from remuda.matchers.contract import Features, Hits
-from remuda.matchers.kernels.output import grown
+from remuda.matchers.kernels.growth import grown
+from remuda.matchers.kernels.postings import n_per_row
 from remuda.matchers.kernels.records import taken
 from remuda.matchers.kernels.search import first_at_least
 from remuda.matchers.kernels.truth import Event, holds, lay_out, no_event, take_away
@@ -174,16 +175,11 @@ def _tests(
     test_starts = starts_of(np.bincount(parent[first], minlength=n_nodes))
     return (
         test_starts,
-        test_starts[:-1] + _counts(level[first] < ON_MISSING * n_dims, test_starts),
+        test_starts[:-1] + n_per_row(level[first] < ON_MISSING * n_dims, test_starts),
         level[first],
         edge_starts,
-        first + _counts(few[label], edge_starts),
+        first + n_per_row(few[label], edge_starts),
     )
-
-
-def _counts(flags: Bools, starts: Longs) -> Longs:
-    """How many flags are set in each row."""
-    return np.diff(starts_of(flags)[starts])
 
 
 def _values(

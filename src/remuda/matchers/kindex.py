@@ -18,12 +18,13 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 
 from remuda.arrays import Floats, Ints, Longs, Ragged, frozen
-from remuda.encoding.table import ClauseTable, CnfTable, EventBatch, Predicates
+from remuda.encoding.table import ClauseTable, CnfTable, EventBatch
 from remuda.jit import bare, kernel
 from remuda.matchers.contract import Features, Hits, ItemBounds, Ranked
 from remuda.matchers.kernels.best import (
     Asked,
     Choice,
+    Choosing,
     Owned,
     Room,
     bar_of,
@@ -40,7 +41,7 @@ from remuda.matchers.kernels.disjunctions import (
     satisfiable_rows,
     sizes_of_rows,
 )
-from remuda.matchers.kernels.output import grown
+from remuda.matchers.kernels.growth import grown
 from remuda.matchers.kernels.plists import (
     PRUNED_PARTITIONS,
     CurrentLists,
@@ -61,27 +62,16 @@ from remuda.matchers.kernels.postings import (
     EventKeys,
     Keys,
     event_keys,
-    keys_for,
     n_asked,
     place,
     post,
     room_for_keys,
     satisfiable,
 )
-from remuda.matchers.kernels.queue import drain, offer
-from remuda.matchers.kernels.ranking import item_weights, predicate_score, weigh_groups
-from remuda.matchers.kernels.truth import Event, holds, lay_out, no_event, take_away
 
-NONE: Floats = frozen(np.empty(0))
-
-
-class Scoring(NamedTuple):
-    """What scores are made of: the predicates of the clauses, with the weights of their items."""
-
-    clauses: Ragged
-    predicates: Predicates
-    weights: Floats  # empty where all weigh 1
-    event_weights: Floats
+_NONE: Floats = frozen(np.empty(0))
+_NO_DIMS: Ints = frozen(np.empty(0, np.int32))
+_UNBOUNDED = ItemBounds(_NONE, _NONE, _NONE)
 
 
 class Counting(NamedTuple):
@@ -91,16 +81,6 @@ class Counting(NamedTuple):
     ins: Longs  # of each group of keys; with a CNF, of each group in each disjunction
     outs: Longs
     n_groups: int  # at most
-
-
-class Choosing(NamedTuple):
-    """Who owns the rows, and what is asked of them."""
-
-    owned: Owned
-    choice: Choice
-    asked: Asked
-    room: Room
-    attribute_of_dim: Ints
 
 
 class Disjunctions(NamedTuple):
@@ -120,53 +100,36 @@ class _Lists:
 
     features: ClassVar[Features] = Features(layout=1, takes_bounds=True, ranks=True)
 
-    table: ClauseTable
     keys: Keys
     lists: PostingLists
     row_of: Ints
-    weights: Floats  # of each item of the table's clauses; empty where all weigh 1
     cnf: Disjunctions | None  # None: rows are conjunctions
 
     def match(self, events: EventBatch) -> Hits:
-        ranked = self._search(events, 0, None)
+        ranked = self._search(events, None, _NO_DIMS)
         return Hits(ranked.starts, ranked.rows, ranked.candidates)
-
-    def top(self, events: EventBatch, n: int, event_weights: Floats | None = None) -> Ranked:
-        """The n best rows of each event, whose spaces weigh 1 unless told otherwise."""
-        return self._search(events, _checked(n), event_weights)
 
     def best(
         self, owned: Owned, choice: Choice, asked: Asked, room: Room, attribute_of_dim: Ints
     ) -> Ranked:
         """The best owners of each event's rows."""
-        choosing = Choosing(owned, choice, asked, room, attribute_of_dim)
-        return self._search(EventBatch(asked.starts, asked.spaces), 0, None, choosing)
+        choosing = Choosing(owned, choice, asked, room)
+        return self._search(EventBatch(asked.starts, asked.spaces), choosing, attribute_of_dim)
 
     def _search(
-        self,
-        events: EventBatch,
-        n_best: int,
-        event_weights: Floats | None,
-        choosing: Choosing | None = None,
+        self, events: EventBatch, choosing: Choosing | None, attribute_of_dim: Ints
     ) -> Ranked:
-        """The n best rows of each event, or all of them, without scores, where n is 0.
-
-        Where there is choosing, the best owners of rows.
-        """
-        if event_weights is None:
-            event_weights = np.ones(len(events.spaces) if n_best else 0)
-        table, keys = self.table, self.keys
-        scoring = Scoring(table.clauses, table.predicates, self.weights, event_weights)
+        """All rows of each event, without scores; where there is choosing, the best owners."""
         longest = int(np.diff(events.starts).max(initial=0))
         starts, rows, scores, tally = _search(
-            events.starts, events.spaces, longest, keys, keys.most_per_space, self.lists,
-            self.row_of, n_best > 0, min(n_best, len(self.row_of)), scoring, self.cnf, choosing,
+            events.starts, events.spaces, longest, self.keys, self.keys.most_per_space, self.lists,
+            self.row_of, self.cnf, choosing, attribute_of_dim,
         )  # fmt: skip
         return Ranked(starts, rows, scores, *tally.tolist())
 
     @property
     def nbytes(self) -> int:
-        own = (self.row_of, self.weights, *(() if self.cnf is None else self.cnf[:2]))
+        own = (self.row_of, *(() if self.cnf is None else self.cnf[:2]))
         return sum(array.nbytes for array in (*self.keys, *self.lists, *own))
 
 
@@ -175,26 +138,14 @@ class KIndex(_Lists):
     """The Conjunction algorithm's: a row is a conjunction."""
 
     @classmethod
-    def build(
-        cls, table: ClauseTable, *, weights: Floats | None = None, bounds: ItemBounds | None = None
-    ) -> Self:
-        """Index the conjunctions; only ∈ predicates score, by the weight of their item.
-
-        Of their owners, `bounds` is known.
-        """
-        predicates, clauses = table.predicates, table.clauses
-        uses = np.bincount(clauses.items, minlength=len(predicates.dim))
-        keys = keys_for(table, uses, conjunctive=True)
-        posted = post(predicates, keys, uses, conjunctive=True)
-        sizes, row_of = n_asked(table), satisfiable(table)
-        row_of = row_of[np.argsort(sizes[row_of], kind="stable")]
-        ids = np.arange(len(row_of), dtype=np.int32)
-        ranked = weights is not None or bounds is not None
-        lists, origins = place(posted, clauses, row_of, ids, keys.n_keys, origins=ranked)
-        weights = item_weights(weights, table)
-        known = ItemBounds(weights, NONE, NONE) if bounds is None else bounds.of_rows(row_of)
-        parts = partitioned(lists, sizes[row_of], origins, *known)
-        return cls(table, keys, parts, frozen(row_of), weights, None)
+    def build(cls, table: ClauseTable, *, bounds: ItemBounds | None = None) -> Self:
+        """Index the conjunctions, of whose owners `bounds` is known."""
+        keys, posted = post(table, table.clauses, conjunctive=True)
+        sizes, row_of = _by_size(n_asked(table), satisfiable(table))
+        ids, ranked = np.arange(len(row_of), dtype=np.int32), bounds is not None
+        lists, origins = place(posted, table.clauses, row_of, ids, keys.n_keys, origins=ranked)
+        known = _UNBOUNDED if bounds is None else bounds.of_rows(row_of)
+        return cls(keys, partitioned(lists, sizes, origins, *known), frozen(row_of), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,36 +153,27 @@ class CnfKIndex(_Lists):
     """The CNF algorithm's: a row is a conjunction of disjunctions."""
 
     @classmethod
-    def build(
-        cls, cnf: CnfTable, *, weights: Floats | None = None, bounds: ItemBounds | None = None
-    ) -> Self:
-        """Index the rows; only ∈ predicates score, by the weight of their item.
-
-        Of their owners, `bounds` is known.
-        """
-        table, flat = cnf.table, flat_rows(cnf)
-        uses = np.bincount(flat.rows.items, minlength=len(table.predicates.dim))
-        keys = keys_for(table, uses, conjunctive=True)
-        posted = post(table.predicates, keys, uses, conjunctive=True)
-        sizes, row_of = sizes_of_rows(cnf), satisfiable_rows(cnf)
-        row_of = row_of[np.argsort(sizes[row_of], kind="stable")]
+    def build(cls, cnf: CnfTable, *, bounds: ItemBounds | None = None) -> Self:
+        """Index the rows, of whose owners `bounds` is known."""
+        flat = flat_rows(cnf)
+        keys, posted = post(cnf.table, flat.rows, conjunctive=True)
+        sizes, row_of = _by_size(sizes_of_rows(cnf), satisfiable_rows(cnf))
         ids = np.arange(len(row_of), dtype=np.int32)
         lists, origins = place(posted, flat.rows, row_of, ids, keys.n_keys, origins=True)
-        lists, origins = once_per_list(lists, origins, sizes[row_of])
-        weights = item_weights(weights, table)
-        known = ItemBounds(weights, NONE, NONE) if bounds is None else bounds.of_rows(row_of)
+        lists, origins = once_per_list(lists, origins, sizes)
+        known = _UNBOUNDED if bounds is None else bounds.of_rows(row_of)
         most, spare = (one[flat.items] if len(one) else one for one in known[:2])
-        parts = partitioned(lists, sizes[row_of], origins, most, spare, known.rows)
+        parts = partitioned(lists, sizes, origins, most, spare, known.rows)
         of_entry = np.full(len(parts.entries), -1, np.int32)
         of_entry[: len(origins)] = flat.disjunctions[origins]
-        own = Disjunctions(*frozen((of_entry, n_denials(table))), cnf.rows)
-        return cls(table, keys, parts, frozen(row_of), weights, own)
+        own = Disjunctions(*frozen((of_entry, n_denials(cnf.table))), cnf.rows)
+        return cls(keys, parts, frozen(row_of), own)
 
 
-def _checked(n: int) -> int:
-    if n < 1:
-        raise ValueError(f"top {n}: ask for at least 1")
-    return n
+def _by_size(sizes: Ints, rows: Ints) -> tuple[Ints, Ints]:
+    """The sizes of these rows, ascending, and the rows in that order."""
+    rows = rows[np.argsort(sizes[rows], kind="stable")]
+    return sizes[rows], rows
 
 
 @kernel
@@ -243,37 +185,31 @@ def _search(  # noqa: C901, PLR0912, PLR0915 - the loop of both algorithms stand
     most_per_space: int,
     lists: PostingLists,
     row_of: Ints,
-    ranked: bool,
-    n_best: int,
-    scoring: Scoring,
     cnf: Disjunctions | None,
     choosing: Choosing | None,
+    attribute_of_dim: Ints,
 ) -> tuple[Longs, Ints, Floats, Longs]:
     """Algorithm 1, and Algorithm 2 with the disjunctions of a CNF.
 
-    Where it is ranked or chooses, both have the first pruning of section 5, and Algorithm 1 the
-    second.
+    Where it chooses, both have the first pruning of section 5, and Algorithm 1 the second.
     """
-    n_events, n, n_kept, tally = len(event_starts) - 1, 0, 0, np.zeros(3, np.int64)
+    n_events, n, tally = len(event_starts) - 1, 0, np.zeros(3, np.int64)
     starts, rows, scores = np.zeros(n_events + 1, np.int64), np.empty(1024, np.int32), np.empty(0)
-    best_scores, best_rows = np.empty(n_best), np.empty(n_best, np.int32)
     most_keys = longest * most_per_space + 1  # Z is one more
     met, next_runs = room_for_keys(most_keys), np.empty(most_keys, np.int32)
     group_weights, largest = np.zeros(longest + 1), np.zeros(longest + 1)
-    laid_out = no_event(spaces, len(keys.space_starts) - 1)
     counting, current = _room_to_count(longest + 1, cnf), room_for_lists(256)
     largest_size = lists.run_sizes.max() if len(lists.run_sizes) else 0
     for event in range(n_events):
         begin, end = event_starts[event], event_starts[event + 1]
         n_keys = event_keys(spaces, begin, end, keys, met)
         n_groups = met.groups[n_keys - 1] + 1 if n_keys else 0
-        factor = -1.0
+        factor, worst = -1.0, -np.inf
         if choosing is not None:
             factor = enter_event(event, choosing.asked, choosing.room)
-            _weigh_groups(n_groups, begin, factor, met.sizes, spaces, choosing, group_weights)
-        if ranked:
-            lay_out(laid_out, begin, end, keys.dim_of_space)
-            weigh_groups(n_groups, begin, met.sizes, scoring.event_weights, group_weights)
+            _weigh_groups(
+                n_groups, begin, factor, met.sizes, choosing, attribute_of_dim, group_weights
+            )
         n_runs = begin_event(n_keys, n_groups, met, lists.key_runs, next_runs)
         if n_runs > len(current.heads):
             current = room_for_lists(n_runs)
@@ -285,10 +221,8 @@ def _search(  # noqa: C901, PLR0912, PLR0915 - the loop of both algorithms stand
             needed = max(size, 1)  # sizes 0 and 1 are processed alike
             if n_lists < needed:
                 continue
-            if cnf is None:
-                worst = best_scores[0] if ranked and n_kept == n_best else -np.inf
-                if choosing is not None:
-                    worst = bar_of(event, choosing.choice, choosing.asked, choosing.room)
+            if cnf is None and choosing is not None:
+                worst = bar_of(event, choosing)
                 if worst > -np.inf and (
                     bound_of_partition(needed, n_lists, current.bounds, largest) < worst
                 ):
@@ -299,23 +233,19 @@ def _search(  # noqa: C901, PLR0912, PLR0915 - the loop of both algorithms stand
             # Algorithm 2 would count a row once more without those of its ∉ that are violated
             n_at = 0
             while True:
-                worst = best_scores[0] if ranked and n_kept == n_best else -np.inf
                 if choosing is not None:
-                    worst = bar_of(event, choosing.choice, choosing.asked, choosing.room)
+                    worst = bar_of(event, choosing)
                 n_at = next_candidate(n_at, needed, worst, n_lists, current, lists.entries, tally)
                 if n_at == 0:
                     break
                 row = row_of[id_of(current.heads[0])]
                 several = end - begin > n_groups
-                satisfied = _satisfied(row, needed, n_at, several, current, met, cnf, counting)
+                if cnf is None:
+                    satisfied = _conjunction_holds(needed, n_at, several, current, met, counting)
+                else:
+                    satisfied = _disjunctions_hold(row, n_at, current, met, cnf, counting)
                 if satisfied and choosing is not None:
-                    consider(
-                        row, event, factor, choosing.owned, choosing.choice, choosing.asked,
-                        choosing.room,
-                    )  # fmt: skip
-                elif satisfied and ranked:
-                    score = _score(row, scoring, laid_out, cnf)
-                    n_kept = offer(score, row, best_scores, best_rows, n_kept)
+                    consider(row, event, factor, choosing)
                 elif satisfied:
                     rows = grown(rows, n + 1)
                     rows[n] = row
@@ -324,13 +254,9 @@ def _search(  # noqa: C901, PLR0912, PLR0915 - the loop of both algorithms stand
             needed = n + n_chosen(choosing.room)
             if needed > min(len(rows), len(scores)):
                 rows, scores = enlarged(rows, scores, needed)
-            n = leave_event(event, choosing.choice, choosing.asked, choosing.room, rows, scores, n)
-        if ranked:
-            take_away(laid_out, begin, end, keys.dim_of_space)
-            scores, rows = drain(best_scores, best_rows, n_kept, scores, rows, n)
-            n, n_kept = n + n_kept, 0
+            n = leave_event(event, choosing, rows, scores, n)
         starts[event + 1] = n
-    n_scores = n if ranked or choosing is not None else 0
+    n_scores = n if choosing is not None else 0
     return starts, rows[:n].copy(), scores[:n_scores].copy(), tally
 
 
@@ -340,16 +266,16 @@ def _weigh_groups(
     begin: int,
     factor: float,
     sizes: Ints,
-    spaces: Ints,
     choosing: Choosing,
+    attribute_of_dim: Ints,
     group_weights: Floats,
 ) -> None:
     """Note what an event's weights make of each group's bounds, and of those of Z."""
     for group in range(n_groups):
         group_weights[group] = 1.0 if factor < 0 else factor
         if factor >= 0:
-            dim = choosing.choice.dim_of_space[spaces[begin]]
-            weight = choosing.room.attribute_weights[choosing.attribute_of_dim[dim]]
+            dim = choosing.choice.dim_of_space[choosing.asked.spaces[begin]]
+            weight = choosing.room.attribute_weights[attribute_of_dim[dim]]
             group_weights[group] = max(weight, 0.0)
         begin += sizes[group]
     group_weights[n_groups] = 1.0 if factor < 0 else factor
@@ -364,23 +290,6 @@ def _room_to_count(n_groups: int, cnf: Disjunctions | None) -> Counting:
     n = n_groups * max(longest, 1)
     counters = np.empty(longest, np.int64)
     return Counting(counters, np.zeros(n, np.int64), np.zeros(n, np.int64), n_groups)
-
-
-@bare
-def _satisfied(
-    row: int,
-    needed: int,
-    n: int,
-    several: bool,
-    current: CurrentLists,
-    met: EventKeys,
-    cnf: Disjunctions | None,
-    counting: Counting,
-) -> bool:
-    """Whether the row holds that the first n entries are of; some dimension has several spaces."""
-    if cnf is None:
-        return _conjunction_holds(needed, n, several, current, met, counting)  # type: ignore[no-any-return]
-    return _disjunctions_hold(row, n, current, met, cnf, counting)  # type: ignore[no-any-return]
 
 
 @bare
@@ -451,42 +360,3 @@ def _disjunctions_hold(
         if counters[i] == 0:
             return False
     return True
-
-
-@bare
-def _score(row: int, scoring: Scoring, event: Event, cnf: Disjunctions | None) -> float:
-    if cnf is None:
-        return _score_of_conjunction(row, scoring, event)  # type: ignore[no-any-return]
-    return _score_of_disjunctions(row, cnf.rows, scoring, event)  # type: ignore[no-any-return]
-
-
-@bare
-def _score_of_conjunction(row: int, scoring: Scoring, event: Event) -> float:
-    """The sum over the ∈ predicates of a conjunction that holds, in written order."""
-    clauses, predicates, weights = scoring.clauses, scoring.predicates, scoring.weights
-    score = 0.0
-    for i in range(clauses.starts[row], clauses.starts[row + 1]):
-        p = clauses.items[i]
-        if not predicates.on_missing[p] and not predicates.every[p]:
-            weight = weights[i] if len(weights) else 1.0
-            score += predicate_score(p, weight, predicates, event, scoring.event_weights)
-    return score
-
-
-@bare
-def _score_of_disjunctions(row: int, rows: Ragged, scoring: Scoring, event: Event) -> float:
-    """The sum over the disjunctions of a row that holds, in written order, of their best score."""
-    clauses, predicates, weights = scoring.clauses, scoring.predicates, scoring.weights
-    score = 0.0
-    for j in range(rows.starts[row], rows.starts[row + 1]):
-        best = -np.inf
-        for i in range(clauses.starts[rows.items[j]], clauses.starts[rows.items[j] + 1]):
-            p = clauses.items[i]
-            if not predicates.on_missing[p] and not predicates.every[p]:
-                weight = weights[i] if len(weights) else 1.0
-                reached = predicate_score(p, weight, predicates, event, scoring.event_weights)
-                best = max(best, reached)
-            elif best < 0 and holds(p, predicates, event):
-                best = 0.0
-        score += best
-    return score

@@ -30,14 +30,13 @@ class Levels(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """The place and the level of each clause, and which clause is at each place.
+    """The place and the level of each clause.
 
     Where all are alike there are no places, and nothing is to be sorted.
     """
 
     places: Longs
     levels: NDArray[np.uint8]
-    clauses: Ints
 
     def denied(self, clauses: Ints) -> Ints:
         """The clauses, best first."""
@@ -47,8 +46,7 @@ class Standing(NamedTuple):
 def standing_of(n_clauses: int, merits: Merits | None) -> tuple[Standing, Levels]:
     """Where each clause stands; all are alike without merits."""
     if merits is None or n_clauses == 0:
-        none = np.empty(0, np.int64)
-        standing = Standing(none, np.zeros(n_clauses, np.uint8), none.astype(np.int32))
+        standing = Standing(np.empty(0, np.int64), np.zeros(n_clauses, np.uint8))
         best = np.array([np.inf]), np.array([-1], np.int32)
         return standing, Levels(*frozen(best), np.zeros(0, np.uint8))
     order = np.lexsort((merits.ranks, -merits.scores)).astype(np.int32)
@@ -58,7 +56,7 @@ def standing_of(n_clauses: int, merits: Merits | None) -> tuple[Standing, Levels
     levels = (np.searchsorted(cuts, places, side="right") - 1).astype(np.uint8)
     first = order[cuts]
     best = merits.scores[first], merits.ranks[first]
-    return Standing(places, levels, order), Levels(*frozen(best), np.zeros(0, np.uint8))
+    return Standing(places, levels), Levels(*frozen(best), np.zeros(0, np.uint8))
 
 
 def in_signatures(levels: NDArray[np.uint8], n_levels: int) -> NDArray[np.uint8]:

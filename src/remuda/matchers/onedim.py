@@ -13,8 +13,8 @@ import numpy as np
 
 from remuda.arrays import Ints, Longs, Ragged, starts_of
 from remuda.jit import kernel
+from remuda.matchers.kernels.growth import grown
 from remuda.matchers.kernels.lists import Listed, Lists
-from remuda.matchers.kernels.output import grown
 
 
 class Stabbing(Protocol):

@@ -26,7 +26,8 @@ from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of, take_ro
 from remuda.encoding.table import ClauseTable, EventBatch, Predicates
 from remuda.jit import apart, bare, kernel
 from remuda.matchers.contract import Features, Hits
-from remuda.matchers.kernels.output import grown
+from remuda.matchers.kernels.growth import grown
+from remuda.matchers.kernels.postings import n_per_row
 from remuda.matchers.kernels.search import first_at_least, first_in_steps
 
 AGAINST, ALL = 1, 2  # a manner is the sum of those that are true of it
@@ -85,14 +86,13 @@ class OpIndex:
         rows = np.argsort(pivots, kind="stable").astype(np.int32)
         pivots = pivots[rows]
         clauses = take_rows(clauses, rows)
-        asked = starts_of(~predicates.on_missing[clauses.items])
         return cls(
             table.space_starts,
             frozen(table.dim_of_space()),
             frozen(_operators(table, clauses, pivots)),
             frozen(starts_of(np.bincount(pivots, minlength=table.n_dims + 1)).astype(np.int32)),
             frozen(rows),
-            frozen(np.diff(asked[clauses.starts]).astype(np.int32)),
+            frozen(n_per_row(~predicates.on_missing[clauses.items], clauses.starts)),
         )
 
     def match(self, events: EventBatch) -> Hits:
@@ -188,6 +188,28 @@ def _deciding_spans(predicates: Predicates, space_starts: Ints) -> _Spans:
     hi[starts[1:][inverted] - 1] = space_starts[predicates.dim[inverted] + 1]
     kept = lo < hi
     return _Spans(starts_of(kept)[starts], lo[kept], hi[kept])
+
+
+class Look(NamedTuple):
+    """An event's spaces from `first` to `stop`, all of one dimension; the i-th is looked at now.
+
+    Predicates are of one manner.
+    """
+
+    i: int
+    first: int
+    stop: int
+    manner: int
+
+
+class Met(NamedTuple):
+    """The entries from `begin` to `end` with a bound above `below`."""
+
+    clauses: Ints
+    bounds: Ints
+    begin: int
+    end: int
+    below: int
 
 
 class Counting(NamedTuple):
@@ -288,99 +310,66 @@ def _look_up(
         between_at = first_at_least(between.keys, between_at, between_end, before)
         while i < stop:
             space = spaces[i]
-            seen, below = (i, first, stop, manner, counting), space - 1
+            look, below = Look(i, first, stop, manner), space - 1
             if equal_at < equal_end and equal.keys[equal_at] <= space:
                 equal_at = first_in_steps(equal.keys, equal_at, equal_end, space)
                 last = first_in_steps(equal.keys, equal_at, equal_end, space + 1)
-                n = _meet(equal.clauses, equal.keys, equal_at, last, below, *seen, n)
+                met = Met(equal.clauses, equal.keys, equal_at, last, below)
+                n = _meet(met, look, counting, n)
                 equal_at = last
             if up_at < up_end and up.keys[up_at] <= space <= highs[dim]:
                 last = first_in_steps(up.keys, up_at, up_end, space + 1)
-                n = _meet(up.clauses, up.keys, up_at, last, before, *seen, n)
+                n = _meet(Met(up.clauses, up.keys, up_at, last, before), look, counting, n)
             if down_at < down_end and down.keys[down_at] < beyond and space >= lows[dim]:
                 down_at = first_in_steps(down.keys, down_at, down_end, space)
                 last = first_in_steps(down.keys, down_at, down_end, beyond)
-                n = _meet(down.clauses, down.keys, down_at, last, below, *seen, n)
+                n = _meet(Met(down.clauses, down.keys, down_at, last, below), look, counting, n)
             if between_at < between_end and between.keys[between_at] <= space:
                 last = first_in_steps(between.keys, between_at, between_end, space + 1)
-                n = _meet(between.clauses, between.last, between_at, last, below, *seen, n)
+                met = Met(between.clauses, between.last, between_at, last, below)
+                n = _meet(met, look, counting, n)
             i += 1
     return n
 
 
 @apart
-def _meet(
-    clauses: Ints,
-    bounds: Ints,
-    begin: int,
-    end: int,
-    below: int,
-    i: int,
-    first: int,
-    stop: int,
-    manner: int,
-    counting: Counting,
-    n: int,
-) -> int:
-    """Count the entries with a bound above `below`, once for all spaces from `first` to `stop`."""
-    if stop - first == 1:
-        return _count(clauses, bounds, begin, end, below, manner, counting, n)  # type: ignore[no-any-return]
-    return _count_once(clauses, bounds, begin, end, below, i, first, stop, manner, counting, n)  # type: ignore[no-any-return]
+def _meet(met: Met, look: Look, counting: Counting, n: int) -> int:
+    """Count the entries that are met, once for all spaces of the dimension."""
+    if look.stop - look.first == 1:
+        return _count(met, look.manner, counting, n)  # type: ignore[no-any-return]
+    return _count_once(met, look, counting, n)  # type: ignore[no-any-return]
 
 
 @bare
-def _count(
-    clauses: Ints,
-    bounds: Ints,
-    begin: int,
-    end: int,
-    below: int,
-    manner: int,
-    counting: Counting,
-    n: int,
-) -> int:
-    """Count the entries with a bound above `below`, for their clauses or against them."""
+def _count(met: Met, manner: int, counting: Counting, n: int) -> int:
+    """Count the entries that are met, for their clauses or against them."""
     counts = counting.counts
     one, veto = (0, _VETO) if manner & AGAINST else (1, 0)
-    for entry in range(begin, end):  # without a branch: half of the entries are met, at random
-        clause = np.uint32(clauses[entry])
-        met = below < bounds[entry]
+    for entry in range(met.begin, met.end):  # no branch: half of the entries are met, at random
+        clause = np.uint32(met.clauses[entry])
+        above = met.below < met.bounds[entry]
         counting.touched[n] = clause
-        n += met and counts[clause] == 0
-        counts[clause] = (counts[clause] + met * one) | (met * veto)
+        n += above and counts[clause] == 0
+        counts[clause] = (counts[clause] + above * one) | (above * veto)
     return n
 
 
 @bare
-def _count_once(
-    clauses: Ints,
-    bounds: Ints,
-    begin: int,
-    end: int,
-    below: int,
-    i: int,
-    first: int,
-    stop: int,
-    manner: int,
-    counting: Counting,
-    n: int,
-) -> int:
-    """Likewise where the event has several spaces on the dimension, from `first` to `stop`.
-
-    Space i is looked at now; any of them may meet a predicate, or all must.
-    """
+def _count_once(met: Met, look: Look, counting: Counting, n: int) -> int:
+    """Likewise where the event has several spaces there: any may meet a predicate, or all must."""
     chains = counting.chains
-    for entry in range(begin, end):
-        if below < bounds[entry]:
-            clause = clauses[entry]
+    for entry in range(met.begin, met.end):
+        if met.below < met.bounds[entry]:
+            clause = met.clauses[entry]
             before = chains[clause]
-            chains[clause] = i + 1
-            if manner & ALL:
-                if i not in (first, before):
+            chains[clause] = look.i + 1
+            if look.manner & ALL:
+                if look.i not in (look.first, before):
                     chains[clause] = 0  # some space before this one did not
-                counts_now = chains[clause] == stop
+                counts_now = chains[clause] == look.stop
             else:
-                counts_now = not first < before <= stop
+                counts_now = not look.first < before <= look.stop
             if counts_now:
-                n = _count(clauses, bounds, entry, entry + 1, below, manner, counting, n)
+                one = Met(met.clauses, met.bounds, entry, entry + 1, met.below)
+                n = _count(one, look.manner, counting, n)
     return n

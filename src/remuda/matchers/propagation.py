@@ -22,14 +22,13 @@ from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, frozen, starts_of
 from remuda.encoding.table import ClauseTable, EventBatch
 from remuda.jit import bare, kernel
 from remuda.matchers.contract import Features, Hits
-from remuda.matchers.kernels.access import most_selective_first
-from remuda.matchers.kernels.output import grown
+from remuda.matchers.kernels.access import access_predicates, most_selective_first
+from remuda.matchers.kernels.growth import grown
 from remuda.matchers.kernels.postings import (
     ALL,
     EventKeys,
     Keys,
     event_keys,
-    keys_for,
     place,
     post,
     room_for_keys,
@@ -77,9 +76,10 @@ class Propagation:
         predicates = table.predicates
         usable = ~predicates.on_missing & ((predicates.n_accepted <= 1) | (not equalities))
         clauses = most_selective_first(table.clauses, _selectivity(table, usable))
-        has_access = _has_access(clauses, usable)
-        access = clauses.items[clauses.starts[:-1][has_access]]
-        number, n_access = _numbers(access, len(predicates.dim))
+        first = access_predicates(clauses, usable)
+        has_access = first < len(usable)
+        access = first[has_access]
+        number, n_access = _numbers(access, len(usable))
         key = np.full(table.n_clauses, n_access, np.int32)
         key[has_access] = number[access]
         refs = np.where(predicates.on_missing, ~number, number)[clauses.items]
@@ -112,13 +112,6 @@ def _selectivity(table: ClauseTable, usable: Bools) -> Floats:
     return np.where(usable, likely, np.inf)
 
 
-def _has_access(clauses: Ragged, usable: Bools) -> Bools:
-    """Which clauses begin with a predicate that may give access."""
-    filled = np.diff(clauses.starts) > 0
-    filled[filled] = usable[clauses.items[clauses.starts[:-1][filled]]]
-    return filled
-
-
 def _numbers(access: Ints, n_predicates: int) -> tuple[Ints, int]:
     """New numbers for all predicates, those of access predicates first."""
     is_access = np.zeros(n_predicates, np.bool_)
@@ -130,10 +123,10 @@ def _numbers(access: Ints, n_predicates: int) -> tuple[Ints, int]:
 
 def _predicate_index(table: ClauseTable, number: Ints) -> tuple[Keys, Ragged]:
     """The predicates under the keys of the spaces that decide them, in order of their number."""
-    predicates, n = table.predicates, len(number)
-    uses = np.minimum(np.bincount(table.clauses.items, minlength=n), 1)
-    keys = keys_for(table, uses, conjunctive=False)
-    posted = post(predicates, keys, uses, conjunctive=False)
+    n = len(number)
+    used = np.flatnonzero(np.bincount(table.clauses.items, minlength=n)).astype(np.int32)
+    once = Ragged(np.array([0, len(used)]), used)  # so a predicate is posted
+    keys, posted = post(table, once, conjunctive=False)
     each = Ragged(np.arange(n + 1), np.arange(n, dtype=np.int32))
     order = np.argsort(number).astype(np.int32)
     lists, _ = place(posted, each, order, number[order], keys.n_keys, by_mark=True)

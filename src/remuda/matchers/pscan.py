@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from remuda.arrays import Ints, Longs, Ragged, frozen
+from remuda.arrays import Ints, Longs, Ragged, frozen, starts_of
 from remuda.encoding.table import CnfTable, EventBatch, Predicates
 from remuda.jit import kernel
 from remuda.matchers.contract import Features, Hits
@@ -18,11 +18,10 @@ from remuda.matchers.kernels.disjunctions import (
     satisfiable_rows,
     sizes_of_rows,
 )
-from remuda.matchers.kernels.output import grown
+from remuda.matchers.kernels.growth import grown
 from remuda.matchers.kernels.postings import (
     Keys,
     event_keys,
-    keys_for,
     only_in,
     place,
     post,
@@ -44,13 +43,10 @@ class PScan:
 
     @classmethod
     def build(cls, cnf: CnfTable) -> Self:
-        table = cnf.table
         asking = flat_rows(_asking(cnf)).rows
-        uses = np.bincount(asking.items, minlength=len(table.predicates.dim))
-        keys = keys_for(table, uses, conjunctive=True)
-        posted = only_in(post(table.predicates, keys, uses, conjunctive=True))
+        keys, posted = post(cnf.table, asking, conjunctive=True)
         kept = satisfiable_rows(cnf)
-        lists, _ = place(posted, asking, kept, kept, keys.n_keys)
+        lists, _ = place(only_in(posted), asking, kept, kept, keys.n_keys)
         rows = frozen(Ragged(lists.starts, lists.items >> 2))
         return cls(cnf, keys, rows, frozen(kept[sizes_of_rows(cnf)[kept] == 0]))
 
@@ -72,8 +68,7 @@ class PScan:
 def _asking(cnf: CnfTable) -> CnfTable:
     """The rows without their disjunctions that have a ∉: what is left asks for some key."""
     kept = n_denials(cnf.table)[cnf.rows.items] == 0
-    starts = np.append(0, np.cumsum(kept))[cnf.rows.starts]
-    return CnfTable(Ragged(starts, cnf.rows.items[kept]), cnf.table)
+    return CnfTable(Ragged(starts_of(kept)[cnf.rows.starts], cnf.rows.items[kept]), cnf.table)
 
 
 @kernel

@@ -20,18 +20,16 @@ from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of, take_ro
 from remuda.encoding.table import ClauseTable, EventBatch
 from remuda.jit import kernel
 from remuda.matchers.contract import Features, Hits, Literal
-from remuda.matchers.kernels.access import Selectivity, most_selective_first
-from remuda.matchers.kernels.growth import Words, thawed
+from remuda.matchers.kernels.access import Selectivity, access_predicates, most_selective_first
+from remuda.matchers.kernels.growth import Words, grown, thawed
 from remuda.matchers.kernels.needs import lacking
 from remuda.matchers.kernels.nodes import Breadth, each_once, gather, narrow
-from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.verify import Arrived, arrive
 from remuda.matchers.pstforest import (
     Forest,
     OnForest,
     SignedLeaves,
     Trees,
-    access_predicates,
     add_to,
     flat,
     has_access,
@@ -149,7 +147,7 @@ class PSTBloom(OnForest):
         clauses = most_selective_first(table.clauses, rule.ranks(table.predicates))
         uses = np.bincount(clauses.items, minlength=len(is_narrow))
         trees = Trees.of(table, is_narrow, uses)
-        access = access_predicates(clauses, table.predicates)
+        access = access_predicates(clauses, ~table.predicates.on_missing)
         # the clauses of a leaf lie together, so that candidates are read one after the other
         order = np.argsort(trees.lists.items[trees.lists.starts[access]], kind="stable")
         clauses, access = take_rows(clauses, order), access[order]

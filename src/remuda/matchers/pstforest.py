@@ -260,16 +260,6 @@ def has_access(predicates: Predicates) -> bool:
     return len(predicates.dim) > 0 and not predicates.on_missing[0]
 
 
-def access_predicates(clauses: Ragged, predicates: Predicates) -> Ints:
-    """The first predicate of each clause; one beyond the last where that is none for access."""
-    none = len(predicates.dim)
-    access = np.full(len(clauses.starts) - 1, none, np.int32)
-    some = np.flatnonzero(np.diff(clauses.starts))
-    first = clauses.items[clauses.starts[some]]
-    access[some] = np.where(predicates.on_missing[first], none, first)
-    return access
-
-
 def _spans(predicates: Predicates, which: int) -> list[tuple[int, int]]:
     begin, end = predicates.span_starts[which : which + 2]
     lo, hi = predicates.span_lo[begin:end], predicates.span_hi[begin:end]

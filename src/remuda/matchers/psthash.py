@@ -19,13 +19,13 @@ from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, take_rows
 from remuda.encoding.table import ClauseTable, EventBatch, Predicates
 from remuda.jit import bare, inlined, kernel
 from remuda.matchers.contract import Features, Hits, Literal
-from remuda.matchers.kernels.access import Selectivity, most_selective_first
+from remuda.matchers.kernels.access import Selectivity, access_predicates, most_selective_first
 from remuda.matchers.kernels.bits import prefetch
+from remuda.matchers.kernels.growth import grown
 from remuda.matchers.kernels.hashing import Hashed, hashed, place
 from remuda.matchers.kernels.lists import Listed
 from remuda.matchers.kernels.needs import lacking, needs_of
 from remuda.matchers.kernels.nodes import Breadth, each_once, gather, n_listed, narrow
-from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.pairs import LEAF, Paired, PairLists, pair_of
 from remuda.matchers.kernels.records import taken
 from remuda.matchers.kernels.verify import Arrived, arrive
@@ -34,7 +34,6 @@ from remuda.matchers.pstforest import (
     OnForest,
     Standing,
     Trees,
-    access_predicates,
     flat,
     has_access,
     room_for_visits,
@@ -93,7 +92,8 @@ class PSTHash(OnForest):
         is_narrow = narrow(predicates, table.space_starts, breadth)
         clauses = most_selective_first(table.clauses, rule.ranks(predicates))
         clauses, is_paired = _paired(clauses, predicates, is_narrow, most_pairs, breadth.gap)
-        first, second = access_predicates(clauses, predicates), _seconds(clauses, is_paired)
+        first = access_predicates(clauses, ~predicates.on_missing)
+        second = _seconds(clauses, is_paired)
         uses = np.bincount(np.append(first, second[is_paired]), minlength=len(is_narrow) + 1)
         trees = Trees.of(table, is_narrow, uses[:-1])
         # the clauses of a pair lie together, so that candidates are read one after the other

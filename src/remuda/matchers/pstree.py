@@ -61,12 +61,6 @@ class PSTree:
         arrays = (self.leaf_of, self.uses, self.lo, self.hi, self.counter)
         return sum(array.nbytes for array in arrays)
 
-    def spaces(self) -> list[tuple[int, int, int]]:
-        """All predicate spaces in their order: where each begins and ends, and its counter."""
-        leaves = self.covered(0, len(self.leaf_of))
-        columns = (self.lo[leaves], self.hi[leaves], self.counter[leaves])
-        return list(zip(*(column.tolist() for column in columns), strict=True))
-
     def covered(self, lo: int, hi: int) -> Ints:
         """The leaves from `lo` to `hi - 1`, both of which are cuts."""
         return self.leaf_of[lo:hi][self.uses[lo:hi] > 0]

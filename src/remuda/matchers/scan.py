@@ -18,8 +18,9 @@ from remuda.arrays import Ints, Longs, Ragged, frozen
 from remuda.encoding.table import ClauseTable, CnfTable, EventBatch, Predicates
 from remuda.jit import kernel
 from remuda.matchers.contract import Features, Hits
+from remuda.matchers.kernels.access import access_predicates
 from remuda.matchers.kernels.disjunctions import all_hold
-from remuda.matchers.kernels.output import grown
+from remuda.matchers.kernels.growth import grown
 from remuda.matchers.kernels.truth import accepts, holds, lay_out, no_event, take_away
 
 _MISSING, _SEVERAL = -1, -2  # instead of a space
@@ -42,7 +43,9 @@ class Scan:
     def build(cls, table: ClauseTable) -> Self:
         clauses = _most_selective_first(table)
         tests = _tests(table.predicates)[clauses.items]
-        heads = _heads(clauses, table.predicates, table.n_dims)
+        # the dimension of each clause's first predicate; `n_dims`, always there, if it may lack
+        first = access_predicates(clauses, ~table.predicates.on_missing)
+        heads = np.append(table.predicates.dim, np.int32(table.n_dims))[first]
         return cls(
             table.predicates, clauses.starts, frozen(heads), frozen(tests),
             frozen(table.dim_of_space()), table.n_dims,
@@ -111,15 +114,6 @@ def _tests(predicates: Predicates) -> Ints:
     simple = (np.diff(starts) <= 1) & ~predicates.on_missing
     tests[:, 3] = np.where(simple, numbers, ~numbers)
     return tests
-
-
-def _heads(clauses: Ragged, predicates: Predicates, n_dims: int) -> Ints:
-    """The dimension of each clause's first predicate; `n_dims`, always there, if it may lack."""
-    heads = np.full(len(clauses.starts) - 1, n_dims, np.int32)
-    some = np.flatnonzero(np.diff(clauses.starts))
-    first = clauses.items[clauses.starts[some]]
-    heads[some] = np.where(predicates.on_missing[first], n_dims, predicates.dim[first])
-    return heads
 
 
 @kernel

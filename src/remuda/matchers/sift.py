@@ -16,14 +16,13 @@ from remuda.arrays import Ints, Longs, Ragged, frozen
 from remuda.encoding.table import ClauseTable, EventBatch
 from remuda.jit import bare, kernel
 from remuda.matchers.contract import Features, Hits
-from remuda.matchers.kernels.output import grown
+from remuda.matchers.kernels.growth import grown
 from remuda.matchers.kernels.postings import (
     ALL,
     IN,
     EventKeys,
     Keys,
     event_keys,
-    keys_for,
     n_asked,
     place,
     post,
@@ -47,12 +46,9 @@ class Sift:
 
     @classmethod
     def build(cls, table: ClauseTable) -> Self:
-        predicates, clauses = table.predicates, table.clauses
-        uses = np.bincount(clauses.items, minlength=len(predicates.dim))
-        keys = keys_for(table, uses, conjunctive=True)
-        posted = post(predicates, keys, uses, conjunctive=True)
+        keys, posted = post(table, table.clauses, conjunctive=True)
         sizes, kept = n_asked(table), satisfiable(table)
-        lists, _ = place(posted, clauses, kept, kept, keys.n_keys, by_mark=True)
+        lists, _ = place(posted, table.clauses, kept, kept, keys.n_keys, by_mark=True)
         needed = sizes.astype(np.min_scalar_type(2 * int(sizes.max(initial=0)) + 1))
         return cls(keys, lists, frozen(needed), frozen(kept[sizes[kept] == 0]))
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 from remuda.errors import InvalidCriterion
 from remuda.model.conditions import AnyElement, Condition, EveryElement, Under
-from remuda.model.expressions import And, Expression, Not, Or, Predicate, fold
+from remuda.model.expressions import Expression, Predicate, with_predicates
 from remuda.model.hierarchies import Hierarchies
 from remuda.model.terms import Applied, Call, Case, Term, asks_tree, facts_of
 
@@ -17,7 +16,7 @@ def bound(expression: Expression, trees: Hierarchies) -> Expression:
 
     InvalidCriterion where there is none, or where it has no such node.
     """
-    return fold(expression, lambda node, parts: _bound(trees, node, parts))
+    return with_predicates(expression, lambda predicate: bound_predicate(predicate, trees))
 
 
 def bound_predicate(predicate: Predicate, trees: Hierarchies) -> Predicate:
@@ -28,16 +27,6 @@ def bound_predicate(predicate: Predicate, trees: Hierarchies) -> Predicate:
     if facts_of(term).asks_tree:
         predicate = replace(predicate, term=_bound_term(term, trees))
     return predicate
-
-
-def _bound(trees: Hierarchies, node: Expression, parts: Sequence[Expression]) -> Expression:
-    if isinstance(node, Predicate):
-        return bound_predicate(node, trees)
-    if all(part is old for part, old in zip(parts, node.parts, strict=True)):
-        return node
-    return (
-        Not(parts[0]) if isinstance(node, Not) else (And if isinstance(node, And) else Or)(*parts)
-    )
 
 
 def _bound_condition(condition: Condition, trees: Hierarchies) -> Condition:

@@ -7,7 +7,8 @@ missing value, but Missing; NullValue and Absent see why it is missing instead.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+import operator
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -119,9 +120,12 @@ class QuotedRange:
         return Range(lower[0], upper[0], lower[1], upper[1])
 
 
+Bounded = Range | QuotedRange
+
+
 def range_of(
     lower: Any, upper: Any, lower_closed: bool = False, upper_closed: bool = False
-) -> Range | QuotedRange:
+) -> Bounded:
     """The range between bounds that are plain or quoted."""
     is_quoted = isinstance(lower, Quoted | Moment) or isinstance(upper, Quoted | Moment)
     return (QuotedRange if is_quoted else Range)(lower, upper, lower_closed, upper_closed)
@@ -198,6 +202,15 @@ class Comparison(StrEnum):
     ABOVE = ">"
 
 
+_COMPARES: dict[Comparison, Callable[[Any, Any], bool]] = {
+    Comparison.BELOW: operator.lt,
+    Comparison.AT_MOST: operator.le,
+    Comparison.EQUAL: operator.eq,
+    Comparison.AT_LEAST: operator.ge,
+    Comparison.ABOVE: operator.gt,
+}
+
+
 @dataclass(frozen=True, slots=True)
 class SemVer:
     """The string is a version of SemVer 2.0.0 that compares so with `base`.
@@ -229,19 +242,7 @@ class SemVer:
 
     def accepts(self, value: Any) -> bool:
         key = self.read(value)
-        if key is None:
-            return False
-        match self.operator:
-            case Comparison.BELOW:
-                return key < self.key
-            case Comparison.AT_MOST:
-                return key <= self.key
-            case Comparison.EQUAL:
-                return key == self.key
-            case Comparison.AT_LEAST:
-                return key >= self.key
-            case Comparison.ABOVE:
-                return key > self.key
+        return key is not None and _COMPARES[self.operator](key, self.key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,33 +311,28 @@ class Like:
 
     pattern: str
     escape: str = "\\"
-    regex: str = field(init=False, repr=False, compare=False)
+    whole_pattern: str = field(init=False, repr=False, compare=False)  # of RE2's, saying the same
 
     def __post_init__(self) -> None:
         _text(self.pattern, "a LIKE pattern")
         if len(_text(self.escape, "an escape character")) != 1 or self.escape in "%_":
             raise InvalidCriterion("LIKE's escape is one character, neither % nor _")
-        object.__setattr__(self, "regex", like_regex(self.pattern, self.escape))
+        object.__setattr__(self, "whole_pattern", like_regex(self.pattern, self.escape))
         if len(self.pattern) > SURELY_SMALL:
             check_size(self.whole_pattern)
 
     @property
-    def whole_pattern(self) -> str:
-        """A pattern of RE2's that says the same."""
-        return self.regex
-
-    @property
     def found_pattern(self) -> str:
         """The same to be found in some part of a string."""
-        return of_whole(self.regex)
+        return of_whole(self.whole_pattern)
 
     @property
     def demands(self) -> list[Demand]:
         """What a text must have: one of these."""
-        return demands_of(self.regex)
+        return demands_of(self.whole_pattern)
 
     def accepts(self, value: Any) -> bool:
-        return isinstance(value, str) and matches_whole(self.regex, value)
+        return isinstance(value, str) and matches_whole(self.whole_pattern, value)
 
 
 @dataclass(frozen=True, slots=True)

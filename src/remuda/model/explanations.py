@@ -9,52 +9,21 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
+from remuda.model import conditions, operations
 from remuda.model.attributes import Lack
-from remuda.model.conditions import (
-    Absent,
-    AnyElement,
-    Condition,
-    Contains,
-    EveryElement,
-    Exists,
-    In,
-    Like,
-    Missing,
-    Network,
-    NullValue,
-    Prefix,
-    QuotedRange,
-    Range,
-    Regex,
-    Related,
-    SemVer,
-    Suffix,
-    Under,
-    Version,
-)
+from remuda.model.conditions import Condition
 from remuda.model.expressions import And, Expression, Or, Polarity, Predicate, fold
-from remuda.model.operations import (
-    BinaryConversion,
-    Calculate,
-    DateTime,
-    Divide,
-    Length,
-    Operation,
-    Size,
-    Substring,
-    ToDateTime,
-)
 from remuda.model.quoted import Moment, Quoted
 from remuda.model.terms import value_in
 
 _VERBS: dict[type[Condition], str] = {
-    Prefix: "starts with",
-    Suffix: "ends with",
-    Contains: "contains",
-    Exists: "exists",
-    Missing: "missing",
-    NullValue: "null",
-    Absent: "absent",
+    conditions.Prefix: "starts with",
+    conditions.Suffix: "ends with",
+    conditions.Contains: "contains",
+    conditions.Exists: "exists",
+    conditions.Missing: "missing",
+    conditions.NullValue: "null",
+    conditions.Absent: "absent",
 }
 _EMPTY: dict[type[Expression], str] = {And: "always", Or: "never"}
 _MANY = 8  # so many values of a long list are shown
@@ -188,8 +157,8 @@ def _headline(node: Explanation) -> str:
 
 
 def _subject(predicate: Predicate) -> str:
-    operations = " and ".join(map(_operation, predicate.operations))
-    return f"{predicate.root}{f' after {operations}' if operations else ''}"
+    done = " and ".join(map(_operation, predicate.operations))
+    return f"{predicate.root}{f' after {done}' if done else ''}"
 
 
 def _wanted(predicate: Predicate) -> str:
@@ -219,36 +188,43 @@ def _asked(expression: Expression) -> str:
 
 def _condition(condition: Condition) -> str:
     match condition:
-        case AnyElement(expression) | EveryElement(expression):
-            which = "an element" if isinstance(condition, AnyElement) else "only elements"
+        case conditions.AnyElement(expression) | conditions.EveryElement(expression):
+            which = (
+                "an element" if isinstance(condition, conditions.AnyElement) else "only elements"
+            )
             return f"has {which} where {_asked(expression)}"
-        case In(values):
+        case conditions.In(values):
             return f"= {_shown(values[0])}" if len(values) == 1 else f"in {_several(values)}"
-        case Range() | QuotedRange():
+        case conditions.Range() | conditions.QuotedRange():
             return _range(condition)
-        case Regex(pattern, find, java):
+        case conditions.Regex(pattern, find, java):
             return f"{'finds' if find else 'matches'} {(java or pattern)!r}"
-        case Version(base, above, strict):
+        case conditions.Version(base, above, strict):
             sign = (">" if above else "<") + ("" if strict else "=")
             return f"version {sign} {base}"
-        case SemVer(base, operator, parts, v):
+        case conditions.SemVer(base, operator, parts, v):
             options = ", ".join(name for name, said in (("parts", parts), ("v", v)) if said)
             return f"semver {operator} {base}{f' ({options})' if options else ''}"
-        case Network(networks):
+        case conditions.Network(networks):
             return f"in network {_several(networks)}"
-        case Under(tree, node):
+        case conditions.Under(tree, node):
             return f"under {_shown(node)} of {tree}"
-        case Like(pattern):
+        case conditions.Like(pattern):
             return f"like {pattern!r}"
-        case Prefix(text) | Suffix(text) | Contains(text):
+        case conditions.Prefix(text) | conditions.Suffix(text) | conditions.Contains(text):
             return f"{_VERBS[type(condition)]} {text!r}"
-        case Related(relation, values):
+        case conditions.Related(relation, values):
             return f"{relation} {_several(values)}"
-        case Exists() | Missing() | NullValue() | Absent():
+        case (
+            conditions.Exists()
+            | conditions.Missing()
+            | conditions.NullValue()
+            | conditions.Absent()
+        ):
             return _VERBS[type(condition)]
 
 
-def _range(condition: Range | QuotedRange) -> str:
+def _range(condition: conditions.Bounded) -> str:
     lower, upper = condition.lower, condition.upper
     above = f"{'>=' if condition.lower_closed else '>'} {_shown(lower)}"
     below = f"{'<=' if condition.upper_closed else '<'} {_shown(upper)}"
@@ -261,21 +237,21 @@ def _range(condition: Range | QuotedRange) -> str:
     return f"{above} and {below}"
 
 
-def _operation(operation: Operation) -> str:
+def _operation(operation: operations.Operation) -> str:
     match operation:
-        case Calculate(operator, rhs) | Divide(operator, rhs):
+        case operations.Calculate(operator, rhs) | operations.Divide(operator, rhs):
             return f"{operator.lower()} {rhs}"
-        case BinaryConversion():
+        case operations.BinaryConversion():
             return "binary conversion"
-        case Length():
+        case operations.Length():
             return "length"
-        case Size():
+        case operations.Size():
             return "size"
-        case Substring(begin, end):
+        case operations.Substring(begin, end):
             return f"substring {begin} to {'its end' if end is None else end}"
-        case DateTime(extract, zone):
+        case operations.DateTime(extract, zone):
             return f"{extract.lower().replace('_', ' ')}{'' if zone == 'UTC' else f' in {zone}'}"
-        case ToDateTime(format):
+        case operations.ToDateTime(format):
             return f"date-time {format or 'ISO 8601'}"
 
 

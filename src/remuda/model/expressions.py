@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from operator import is_
 from typing import Any, TypeVar
 
 from remuda.errors import InvalidCriterion
@@ -318,6 +319,21 @@ def _fold_deep(root: Expression, visit: Callable[[Expression, Sequence[T]], T]) 
             stack.append((node, True))
             stack.extend((part, False) for part in reversed(node.parts))
     return results[0]
+
+
+def with_predicates(root: Expression, replaced: Callable[[Predicate], Expression]) -> Expression:
+    """The expression with something else for each predicate; a node whose parts stay is kept."""
+
+    def visit(node: Expression, parts: Sequence[Expression]) -> Expression:
+        if isinstance(node, Predicate):
+            return replaced(node)
+        if all(map(is_, parts, node.parts)):
+            return node
+        if isinstance(node, Not):
+            return Not(parts[0])
+        return And(*parts) if isinstance(node, And) else Or(*parts)
+
+    return fold(root, visit)
 
 
 def checked_size(expression: Expression) -> int:

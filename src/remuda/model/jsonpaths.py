@@ -17,11 +17,7 @@ from jsonpath import JSONPathEnvironment, JSONPathMatch
 from jsonpath.exceptions import JSONPathError
 from jsonpath.function_extensions import ExpressionType, FilterFunction
 from jsonpath.parse import Parser
-from jsonpath.segments import (
-    JSONPathChildSegment,
-    JSONPathRecursiveDescentSegment,
-    JSONPathSegment,
-)
+from jsonpath.segments import JSONPathChildSegment, JSONPathRecursiveDescentSegment, JSONPathSegment
 from jsonpath.stream import TokenStream
 
 from remuda.errors import InvalidCriterion

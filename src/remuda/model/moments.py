@@ -64,8 +64,8 @@ _UNREAD = frozenset("YwWQqecFAnNgBvp")
 _NARROW = frozenset("MLE")
 _MOST_YEARS = 999_999_999
 _TOKEN = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|(\[)|(\])|([^A-Za-z'\[\]{}#])")
-_NUMBERS = {"M": "month", "L": "month", "d": "day", "H": "hour", "h": "hour12"}
-_NUMBERS |= {"m": "minute", "s": "second", "k": "hour24", "K": "hour11"}
+NUMBERS = {"M": "month", "L": "month", "d": "day", "H": "hour", "h": "hour12"}
+NUMBERS |= {"m": "minute", "s": "second", "k": "hour24", "K": "hour11"}
 OFFSETS = {
     "X": {1: r"Z|[+-]\d\d(?:\d\d)?", 2: r"Z|[+-]\d{4}", 3: r"Z|[+-]\d\d:\d\d"},
     "x": {1: r"[+-]\d\d(?:\d\d)?", 2: r"[+-]\d{4}", 3: r"[+-]\d\d:\d\d"},
@@ -246,8 +246,8 @@ def _field(letter: str, width: int) -> tuple[str, str] | None:
         return "era", "|".join(_ERAS[width if width > 3 else 1])
     if letter in "ML" and width in (3, 4):
         return "month", "|".join(name[:3] if width == 3 else name for name in MONTHS)
-    if letter in _NUMBERS and width <= 2:
-        return _NUMBERS[letter], r"\d\d" if width == 2 else r"\d\d?"
+    if letter in NUMBERS and width <= 2:
+        return NUMBERS[letter], r"\d\d" if width == 2 else r"\d\d?"
     if letter == "D" and width <= 3:
         return "day_of_year", rf"\d{{{width},3}}"
     if letter == "S" and width <= 9:

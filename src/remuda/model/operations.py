@@ -30,6 +30,13 @@ class Arithmetic(StrEnum):
     MULTIPLICATION = "MULTIPLICATION"
 
 
+_EXACTLY = {
+    Arithmetic.ADDITION: _EXACT.add,
+    Arithmetic.SUBTRACTION: _EXACT.subtract,
+    Arithmetic.MULTIPLICATION: _EXACT.multiply,
+}
+
+
 class Integral(StrEnum):
     """The operations on integers, which truncate toward zero."""
 
@@ -54,13 +61,7 @@ class Calculate:
         if left is None:
             return value
         try:
-            match self.operator:
-                case Arithmetic.ADDITION:
-                    return _EXACT.add(left, right)
-                case Arithmetic.SUBTRACTION:
-                    return _EXACT.subtract(left, right)
-                case Arithmetic.MULTIPLICATION:
-                    return _EXACT.multiply(left, right)
+            return _EXACTLY[self.operator](left, right)
         except DecimalException:
             return value
 
@@ -84,6 +85,11 @@ class Divide:
         if (whole < 0) != (self.rhs < 0):
             quotient = -quotient
         return quotient if self.operator is Integral.DIVISION else whole - quotient * self.rhs
+
+
+def calculation(operator: Arithmetic | Integral, rhs: Any) -> Calculate | Divide:
+    """The operation with `rhs` that an operator stands for."""
+    return Divide(operator, rhs) if isinstance(operator, Integral) else Calculate(operator, rhs)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from remuda.model.expressions import And, Expression, Or, Predicate, clock, fold
 from remuda.model.terms import facts_of
 from remuda.model.values import tidy
 from remuda.proof.placing import collects, event_of
-from remuda.proof.samples import STRANGE, around, literals
+from remuda.proof.samples import STRANGE, near
 from remuda.proof.undoing import raw_values
 
 Truths = tuple[bool, ...]
@@ -54,20 +54,6 @@ class Probe:
     def events(self) -> list[Any]:
         found = [self.satisfying] if self.satisfying is not None else []
         return [*found, *self.near_misses.values(), *self.others]
-
-
-def derive(
-    index: Index, *, full: bool = True, seed: int = 0, now: Now = None, n_criteria: int = 200
-) -> Iterator[Any]:
-    """Events made from the index's criteria, taken in an order drawn by the seed.
-
-    With `full`, from all of them, else from `n_criteria`, and fewer from each.
-    """
-    rng = draws(seed)
-    criteria = drawn(index, rng, None if full else n_criteria)
-    yield {}
-    for probe in probes(criteria, rng, full=full, scalars=index.scalars, now=now):
-        yield from probe.events()
 
 
 def examples(index: Index, n: int, *, seed: int = 0, now: Now = None) -> list[Any]:
@@ -180,12 +166,10 @@ class _Deriver:
     def probe(self, criterion: Criterion, clause: Clause) -> Probe:
         """The events of one clause."""
         task = self.task(clause)
-        base = task.solve(None)
+        values, event = task.solve(None) or ({}, None)
         missed = {position: task.solve(position) for position in range(len(clause))}
         near = {position: found[1] for position, found in missed.items() if found is not None}
-        values = base[0] if base is not None else {}
-        others = [*task.varied(values), *self._crowd(base[1] if base is not None else None)]
-        return Probe(criterion, clause, base[1] if base is not None else None, near, others)
+        return Probe(criterion, clause, event, near, [*task.varied(values), *self._crowd(event)])
 
     def allows(self, event: Any) -> bool:
         """Whether no attribute is a list of which the index was told that it never is."""
@@ -233,14 +217,11 @@ class _Task:
         rng, n = self.deriver.rng, self.deriver.n_values
         for attribute in self.groups:
             raws = [raw for raw, _ in self._raws(attribute)]
-            for raw in raws if len(raws) <= n else rng.sample(raws, n):
+            some = raws if len(raws) <= n else rng.sample(raws, n)
+            for raw in (*some, rng.choice((Lack.NULL, Lack.EMPTY))):
                 event = self._event({**values, attribute: raw})
                 if event is not None:
                     yield event
-            lack = rng.choice((Lack.NULL, Lack.EMPTY))
-            event = self._event({**values, attribute: lack})
-            if event is not None:
-                yield event
 
     def _event(self, values: Mapping[Attribute, Any]) -> Any | None:
         present = {
@@ -269,8 +250,7 @@ class _Task:
             strange = _STRANGE if self.deriver.n_values else 0  # a witness needs none
             found: list[Any] = [None, *rng.sample(STRANGE, strange)]
             for predicate in (*predicates, *self.terms.get(attribute, ())):
-                values = [*around(predicate.condition, rng), *literals(predicate.term, rng)]
-                found += raw_values(predicate.operations, values, self.deriver.now)
+                found += raw_values(predicate.operations, near(predicate, rng), self.deriver.now)
             self.known[attribute] = []
             self._enter(attribute, found)
             if strange:

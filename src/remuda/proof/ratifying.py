@@ -99,8 +99,8 @@ class Ratification:
 
 def ratify(
     index: Index,
-    *,
     full: bool = True,
+    *,
     seed: int = 0,
     seconds: float | None = None,
     events: Any = None,

@@ -10,29 +10,8 @@ from decimal import Decimal
 from random import Random
 from typing import Any
 
+from remuda.model import conditions
 from remuda.model.attributes import Attribute, Lack
-from remuda.model.conditions import (
-    Absent,
-    AnyElement,
-    Condition,
-    Contains,
-    EveryElement,
-    Exists,
-    In,
-    Like,
-    Missing,
-    Network,
-    NullValue,
-    Prefix,
-    QuotedRange,
-    Range,
-    Regex,
-    Related,
-    SemVer,
-    Suffix,
-    Under,
-    Version,
-)
 from remuda.model.expressions import Expression, Predicate
 from remuda.model.networks import address_at
 from remuda.model.terms import Applied, Call, Case, Literal, Term, facts_of
@@ -50,36 +29,41 @@ _ELEMENTS = 12  # of lists that are asked for their elements
 _LAST_NUMBER = re.compile(r"\d+(?=\D*$)")
 
 
-def around(condition: Condition, rng: Random) -> list[Any]:
+def around(condition: conditions.Condition, rng: Random) -> list[Any]:
     """Values on both sides of each border that the condition draws; which side, the caller looks.
 
     A list stands for many values; one that is itself a value is an element here. None is absent;
     other kinds of missing values are named by their lack.
     """
     match condition:
-        case AnyElement(expression) | EveryElement(expression):
+        case conditions.AnyElement(expression) | conditions.EveryElement(expression):
             return list(_around_elements(expression, rng))
-        case In():
+        case conditions.In():
             return [near for value in condition.plain_values for near in _around_value(value)]
-        case Range():
+        case conditions.Range():
             return list(_around_range(condition))
-        case QuotedRange():
+        case conditions.QuotedRange():
             return [near for one in condition.ranges for near in _around_range(one)] or ["~"]
-        case Regex(pattern) | Like(regex=pattern):
+        case conditions.Regex(pattern) | conditions.Like(whole_pattern=pattern):
             return list(_around_pattern(pattern, rng))
-        case Prefix(text) | Suffix(text) | Contains(text):
+        case conditions.Prefix(text) | conditions.Suffix(text) | conditions.Contains(text):
             return [text, text + "x", "x" + text, f"x{text}y", text[:-1], text[1:], *_texts(text)]
-        case Version(base):
+        case conditions.Version(base):
             return list(_around_version(base))
-        case SemVer(base):
+        case conditions.SemVer(base):
             return list(_around_semver(base, str(condition.key)))
-        case Network():
+        case conditions.Network():
             return list(_around_network(condition))
-        case Under():
+        case conditions.Under():
             return list(_around_node(condition))
-        case Related():
+        case conditions.Related():
             return list(_around_set([_element(value) for value in condition.plain_values]))
-        case Exists() | Missing() | NullValue() | Absent():
+        case (
+            conditions.Exists()
+            | conditions.Missing()
+            | conditions.NullValue()
+            | conditions.Absent()
+        ):
             return ["~", None, [None], Lack.NULL, Lack.EMPTY]
 
 
@@ -113,7 +97,7 @@ def _around_value(value: Any) -> list[Any]:
     return [value, *neighbours(value)]
 
 
-def _around_range(condition: Range) -> Iterator[Any]:
+def _around_range(condition: conditions.Range) -> Iterator[Any]:
     lower, upper = condition.lower, condition.upper
     for bound in (lower, upper):
         if bound is not None:
@@ -162,7 +146,7 @@ def _around_semver(base: str, plain: str) -> Iterator[str]:
     yield from ("0.0.0-0", "999999999.0.0", core.rpartition(".")[0])
 
 
-def _around_network(condition: Network) -> Iterator[str]:
+def _around_network(condition: conditions.Network) -> Iterator[str]:
     yield from (*condition.networks, "0.0.0.0", "::", "~")  # noqa: S104 - an address like any other
     for first, last in condition.blocks:
         for family, number in (first, last, (first[0], first[1] - 1), (last[0], last[1] + 1)):
@@ -172,7 +156,7 @@ def _around_network(condition: Network) -> Iterator[str]:
             yield f"::ffff:{address_at(first)}"  # the other family
 
 
-def _around_node(condition: Under) -> Iterator[Any]:
+def _around_node(condition: conditions.Under) -> Iterator[Any]:
     yield from (condition.node, "~", [condition.node, "~"])
     if condition.span is not None:
         order, (first, last) = condition.known.order, condition.span
@@ -217,6 +201,11 @@ def _shifted(value: Any, step: timedelta) -> list[Any]:
     return found
 
 
+def near(predicate: Predicate, rng: Random) -> list[Any]:
+    """Values around the condition of a predicate, and around what its term has in it."""
+    return [*around(predicate.condition, rng), *literals(predicate.term, rng)]
+
+
 def _around_elements(expression: Expression, rng: Random) -> Iterator[Any]:
     """Lists of a few elements, each with values around what is asked of them."""
     asked = list(_predicates(expression))
@@ -224,9 +213,9 @@ def _around_elements(expression: Expression, rng: Random) -> Iterator[Any]:
     for _ in range(_ELEMENTS):
         values = {}
         for one in asked:
-            near = [*around(one.condition, rng), *literals(one.term, rng)]
+            found = near(one, rng)
             for attribute in facts_of(one.term).attributes:
-                values[attribute.path] = rng.choice(near) if near else None
+                values[attribute.path] = rng.choice(found) if found else None
         elements.append(event_of({path: one for path, one in values.items() if one is not None}))
     for element in elements:
         yield [element]
@@ -250,14 +239,9 @@ def literals(term: Term, rng: Random) -> list[Any]:
         case Call(_, arguments):
             return [value for one in arguments for value in literals(one, rng)]
         case Case(branches, otherwise):
-            asked = [value for one, _ in branches for value in _asked(one, rng)]
+            predicates = [one for branch, _ in branches for one in _predicates(branch)]
+            asked = [value for one in predicates for value in near(one, rng)]
             given = [value for _, one in branches for value in literals(one, rng)]
             return [*asked, *given, *literals(otherwise, rng)]
         case Attribute():
             return []
-
-
-def _asked(expression: Expression, rng: Random) -> list[Any]:
-    if isinstance(expression, Predicate):
-        return [*around(expression.condition, rng), *literals(expression.term, rng)]
-    return [value for part in expression.parts for value in _asked(part, rng)]

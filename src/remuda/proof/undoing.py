@@ -9,20 +9,8 @@ from decimal import Decimal, DecimalException
 from functools import lru_cache
 from typing import Any
 
+from remuda.model import operations
 from remuda.model.calendars import Extract
-from remuda.model.operations import (
-    Arithmetic,
-    BinaryConversion,
-    Calculate,
-    DateTime,
-    Divide,
-    Integral,
-    Length,
-    Operation,
-    Size,
-    Substring,
-    ToDateTime,
-)
 from remuda.model.values import key, number
 
 _MANY = 400  # raw values of one chain
@@ -33,54 +21,54 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TOKEN = re.compile(r"'((?:[^']|'')*)'|(([A-Za-z])\3*)|[\[\]]|([^'])")
 
 
-def raw_values(operations: Iterable[Operation], values: Iterable[Any], now: int) -> list[Any]:
+def raw_values(chain: Iterable[operations.Operation], values: Iterable[Any], now: int) -> list[Any]:
     """Candidates for raw values: those that undo the operations, and the values themselves.
 
     An operation passes through what it does not apply to, so each value may be its own.
     """
     found = list(values)
-    for operation in reversed(tuple(operations)):
+    for operation in reversed(tuple(chain)):
         undone = [raw for value in found for raw in _undone(operation, value, now)]
         found = [*undone, *found][:_MANY]
     return found
 
 
-def _undone(operation: Operation, value: Any, now: int) -> Iterator[Any]:
+def _undone(operation: operations.Operation, value: Any, now: int) -> Iterator[Any]:
     """Values that the operation may turn into `value`."""
     match operation:
-        case Calculate():
+        case operations.Calculate():
             yield from _uncalculated(operation, value)
-        case Divide():
+        case operations.Divide():
             yield from _undivided(operation, value)
-        case BinaryConversion() if isinstance(value, str) and _BITS.fullmatch(value):
+        case operations.BinaryConversion() if isinstance(value, str) and _BITS.fullmatch(value):
             bits = int(value, 2)
             yield bits - 2**32 if bits >= 2**31 else bits
-        case Length() if type(value) is int and 0 <= value <= _LONG_TEXT:
+        case operations.Length() if type(value) is int and 0 <= value <= _LONG_TEXT:
             yield "x" * value
-        case Size() if type(value) is int and 0 < value <= _LONG_LIST:
+        case operations.Size() if type(value) is int and 0 < value <= _LONG_LIST:
             yield list(range(value))
-        case Substring(begin, end) if isinstance(value, str) and begin <= _LONG_TEXT:
+        case operations.Substring(begin, end) if isinstance(value, str) and begin <= _LONG_TEXT:
             whole = "x" * max(begin, 0) + value
             yield from (whole, whole + "y" if end is not None else whole)
-        case DateTime():
+        case operations.DateTime():
             yield from _moments_of(operation, value, now)
-        case ToDateTime(format):
+        case operations.ToDateTime(format):
             milliseconds = number(value)
             if milliseconds is not None and -_LAST_MOMENT < milliseconds < _LAST_MOMENT:
                 yield _written(format, _EPOCH + timedelta(milliseconds=int(milliseconds)))
 
 
-def _uncalculated(operation: Calculate, value: Any) -> Iterator[Any]:
+def _uncalculated(operation: operations.Calculate, value: Any) -> Iterator[Any]:
     wanted = number(value)
     if wanted is None or isinstance(wanted, float):  # no number, or an infinity
         return
     try:
         match operation.operator:
-            case Arithmetic.ADDITION:
+            case operations.Arithmetic.ADDITION:
                 yield _handy(wanted - operation.exact)
-            case Arithmetic.SUBTRACTION:
+            case operations.Arithmetic.SUBTRACTION:
                 yield _handy(wanted + operation.exact)
-            case Arithmetic.MULTIPLICATION:
+            case operations.Arithmetic.MULTIPLICATION:
                 yield _handy(wanted / operation.exact) if operation.exact else 1
     except DecimalException:
         return
@@ -93,11 +81,11 @@ def _handy(exact: Decimal) -> Any:
     return float(exact) if Decimal(repr(float(exact))) == exact else exact
 
 
-def _undivided(operation: Divide, value: Any) -> Iterator[Any]:
+def _undivided(operation: operations.Divide, value: Any) -> Iterator[Any]:
     wanted = number(value)
     if not isinstance(wanted, int) or operation.rhs == 0:
         return
-    if operation.operator is Integral.MODULO:
+    if operation.operator is operations.Integral.MODULO:
         yield from (wanted, wanted + operation.rhs, wanted - operation.rhs)
         yield wanted + operation.rhs * 7
     else:
@@ -106,7 +94,7 @@ def _undivided(operation: Divide, value: Any) -> Iterator[Any]:
         yield from (first, first + away, first - away)
 
 
-def _moments_of(operation: DateTime, value: Any, now: int) -> Iterator[Any]:
+def _moments_of(operation: operations.DateTime, value: Any, now: int) -> Iterator[Any]:
     if operation.extract is Extract.DIFF_WITH_EPOCH:
         if type(value) is int:
             yield now - value
@@ -119,7 +107,7 @@ def _moments_of(operation: DateTime, value: Any, now: int) -> Iterator[Any]:
 
 
 @lru_cache(maxsize=128)
-def _by_field(operation: DateTime) -> dict[Any, list[int]]:
+def _by_field(operation: operations.DateTime) -> dict[Any, list[int]]:
     """A few moments of each value that the field can have."""
     start = (datetime(2023, 12, 24, tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
     steps = ((86_400_000, 400), (3_600_000, 24), (60_000, 60), (1_000, 60), (1, 1_000))

@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from msgspec import convert
+from msgspec.structs import replace
 from starlette.responses import Response
 
 from remuda.language.rows import criterion_of
 from remuda.proof.ratifying import Ratification
 from remuda.service import bodies
 from remuda.service.calls import JSON, Call, Endpoint, json
-from remuda.service.jobs import Job, Progress
+from remuda.service.jobs import Job, Progress, Work
 from remuda.service.questions import moment
 from remuda.service.tokens import Role
 
@@ -20,49 +22,42 @@ _BEGUN = 202
 
 async def ratify(call: Call) -> Response:
     asked = await call.read(bodies.RatifyRequest)
-    engine, name, now = call.engine, call.index, moment(asked.now)
-    engine.index(name)  # IndexNotFound is for now, not for later
     how: dict[str, Any] = {"full": asked.full, "seed": asked.seed, "seconds": asked.seconds}
+    how["now"] = moment(asked.now)
 
     def work(progress: Progress) -> Any:
-        return _ratified(engine.ratify(name, now=now, progress=progress, **how))
+        return _ratified(call.engine.ratify(call.index, progress=progress, **how))
 
-    return _begun(call.service.jobs.start("ratify", name, work))
+    return _begun(call, "ratify", work)
 
 
 def _ratified(found: Ratification) -> dict[str, Any]:
     told = asdict(found) | {"ok": found.ok, "text": str(found)}
-    told["disagreements"] = [
-        {
-            "id": one.id, "asked": one.asked, "event": one.event, "expected": one.expected,
-            "got": one.got,
-            "explanation": None if one.explanation is None else one.explanation.to_dict(),
-        }
-        for one in found.disagreements
-    ]  # fmt: skip
+    for row, one in zip(told["disagreements"], found.disagreements, strict=True):
+        row["explanation"] = None if one.explanation is None else one.explanation.to_dict()
     return told
 
 
 async def similarity(call: Call) -> Response:
     asked = await call.read(bodies.SimilarityRequest)
-    engine, name, now = call.engine, call.index, moment(asked.now)
-    engine.index(name)
+    how: dict[str, Any] = {"seed": asked.seed, "n": asked.n, "now": moment(asked.now)}
+    call.engine.index(call.index)
     candidate = await call.work(criterion_of, {"id": "candidate"} | asked.criterion)
-    how: dict[str, Any] = {"seed": asked.seed, "n": asked.n, "now": now}
 
     def work(progress: Progress) -> Any:
-        found = engine.similarity(name, candidate, progress=progress, **how)
+        found = call.engine.similarity(call.index, candidate, progress=progress, **how)
         return asdict(found) | {"text": str(found)}
 
-    return _begun(call.service.jobs.start("similarity", name, work))
+    return _begun(call, "similarity", work)
 
 
 async def list_jobs(call: Call) -> Response:
-    return json(bodies.JobList([_told(one) for one in call.service.jobs.all()]))
+    entries = map(_entry, call.service.jobs.all())
+    return json(bodies.JobList([replace(one, result=None) for one in entries]))
 
 
 async def get_job(call: Call) -> Response:
-    return json(_with_result(call.service.jobs.get(call.id)))
+    return json(_entry(call.service.jobs.get(call.id)))
 
 
 async def cancel_job(call: Call) -> Response:
@@ -70,23 +65,17 @@ async def cancel_job(call: Call) -> Response:
     return Response(status_code=204)
 
 
-def _begun(job: Job) -> Response:
-    found = json(_with_result(job), _BEGUN)  # short work may be done already
+def _begun(call: Call, kind: str, work: Work) -> Response:
+    call.engine.index(call.index)  # IndexNotFound is for now, not for later
+    job = call.service.jobs.start(kind, call.index, work)
+    found = json(_entry(job), _BEGUN)  # short work may be done already
     found.headers["location"] = f"/v1/jobs/{job.id}"
     return found
 
 
-def _with_result(job: Job) -> bodies.JobEntry:
-    found = _told(job)  # before the result, which is there when it is said to be done
-    found.result = job.result
-    return found
-
-
-def _told(job: Job) -> bodies.JobEntry:
-    of = job.of or None
-    return bodies.JobEntry(
-        job.id, job.kind, job.index, job.status, job.done, of, job.began, job.ended, job.error
-    )
+def _entry(job: Job) -> bodies.JobEntry:
+    """What a job has come to; its result is read last, and is there where it is said to be done."""
+    return convert(job, bodies.JobEntry, from_attributes=True)
 
 
 def _start(name: str, handle: Any, takes: type, summary: str) -> Endpoint:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import struct
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 import pyarrow as pa
@@ -17,6 +17,7 @@ from remuda.service.bodies import EventAnswer
 from remuda.service.calls import ARROW, JSON, NDJSON
 from remuda.service.problems import Refused
 
+_ENCODER = msgspec.json.Encoder()
 _TOGETHER = 1 << 18  # bytes of lines that are asked about at once
 _CONTINUES = 0xFFFFFFFF  # how a message of an Arrow stream begins
 _BATCH = 3  # the kind of a message with a record batch
@@ -86,24 +87,10 @@ class Piece(NamedTuple):
     matches: Matches | None = None
 
 
-class Form(Protocol):
-    """A way to write answers, one portion after the other, and their end."""
-
-    def part(self, answer: Answer, limit: int | None) -> bytes: ...
-    def end(self) -> bytes: ...
-
-
 def answers(found: Iterator[Answer], limit: int | None, form: Form) -> Iterator[Piece]:
     """The answers in a form, in pieces; without their end, which may be after others."""
     for answer in found:
         yield Piece(form.part(answer, limit), answer.matches)
-
-
-class Cut(Protocol):
-    """A way to cut a body that is still arriving into bodies of whole events."""
-
-    def take(self, piece: bytes) -> list[bytes]: ...
-    def rest(self) -> list[bytes]: ...
 
 
 class CutLines:
@@ -172,7 +159,8 @@ class CutArrow:
         return 8 + length + body
 
 
-CUTS: dict[str, Callable[[int], Cut]] = {NDJSON: CutLines, ARROW: CutArrow}
+# how a body that is still arriving is cut into bodies of whole events
+CUTS: dict[str, Callable[[int], CutLines | CutArrow]] = {NDJSON: CutLines, ARROW: CutArrow}
 
 
 def _kind(message: bytes) -> int | None:
@@ -213,11 +201,8 @@ def _objects(answer: Answer, limit: int | None) -> Iterator[EventAnswer]:
 class _Lines:
     """An object a line."""
 
-    def __init__(self) -> None:
-        self._encoder = msgspec.json.Encoder()
-
     def part(self, answer: Answer, limit: int | None) -> bytes:
-        return self._encoder.encode_lines(list(_objects(answer, limit)))
+        return _ENCODER.encode_lines(list(_objects(answer, limit)))
 
     def end(self) -> bytes:
         return b""
@@ -230,7 +215,7 @@ class _Array:
         self._before = b"["
 
     def part(self, answer: Answer, limit: int | None) -> bytes:
-        body = msgspec.json.encode(list(_objects(answer, limit)))[1:-1]
+        body = _ENCODER.encode(list(_objects(answer, limit)))[1:-1]
         if not body:
             return b""
         before, self._before = self._before, b","
@@ -268,4 +253,5 @@ class _Stream:
         return written
 
 
+Form: TypeAlias = _Array | _Lines | _Stream  # writes answers, portion by portion, and their end
 FORMS: dict[str, Callable[[], Form]] = {JSON: _Array, NDJSON: _Lines, ARROW: _Stream}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from starlette.responses import Response
@@ -91,24 +92,6 @@ async def delete_criterion(call: Call) -> Response:
     return Response(status_code=_DONE)
 
 
-async def delete_many(call: Call) -> Response:
-    ids = (await call.read(bodies.IdsRequest)).ids
-    await call.work(call.engine.delete, call.index, *ids)
-    return Response(status_code=_DONE)
-
-
-async def enable(call: Call) -> Response:
-    ids = (await call.read(bodies.IdsRequest)).ids
-    await call.work(call.engine.enable, call.index, *ids)
-    return Response(status_code=_DONE)
-
-
-async def disable(call: Call) -> Response:
-    ids = (await call.read(bodies.IdsRequest)).ids
-    await call.work(call.engine.disable, call.index, *ids)
-    return Response(status_code=_DONE)
-
-
 async def create_index(call: Call) -> Response:
     await call.work(call.engine.load, call.index, "[]")
     return json(bodies.IndexEntry(call.index, 0), 201)
@@ -137,7 +120,19 @@ def _change(
     return Endpoint(method, _INDEX + path, role, handle, summary, by_writer=True, **types)
 
 
-_IDS: dict[str, Any] = {"takes": {JSON: bodies.IdsRequest}, "statuses": (_DONE,)}
+def _of_ids(path: str, name: str, change: Callable[..., None], summary: str) -> Endpoint:
+    """The endpoint that makes a change of the engine's to the criteria whose ids are sent."""
+
+    async def handle(call: Call) -> Response:
+        ids = (await call.read(bodies.IdsRequest)).ids
+        await call.work(change, call.engine, call.index, *ids)
+        return Response(status_code=_DONE)
+
+    handle.__name__ = name
+    types: dict[str, Any] = {"takes": {JSON: bodies.IdsRequest}, "statuses": (_DONE,)}
+    return _change("POST", path, handle, summary, **types)
+
+
 _ENTRY: dict[str, Any] = {"role": Role.ADMIN, "gives": {JSON: bodies.IndexEntry}}
 
 ENDPOINTS = (
@@ -160,9 +155,9 @@ ENDPOINTS = (
         options=bodies.PutOptions,
         gives={JSON: bodies.BulkAnswer},
     ),
-    _change("POST", "/delete", delete_many, "Delete criteria, all or none", **_IDS),
-    _change("POST", "/enable", enable, "Switch criteria on", **_IDS),
-    _change("POST", "/disable", disable, "Switch criteria off: they hold for no event", **_IDS),
+    _of_ids("/delete", "delete_many", Engine.delete, "Delete criteria, all or none"),
+    _of_ids("/enable", "enable", Engine.enable, "Switch criteria on"),
+    _of_ids("/disable", "disable", Engine.disable, "Switch criteria off: they hold for no event"),
     _change("PUT", "", create_index, "Make an empty index", statuses=(201,), **_ENTRY),
     _change("DELETE", "", drop_index, "Remove an index", role=Role.ADMIN, statuses=(_DONE,)),
     _change(

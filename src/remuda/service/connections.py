@@ -6,6 +6,7 @@ uvicorn bounds neither for a connection that has not asked anything yet.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from remuda.service import shortcuts
@@ -81,6 +82,7 @@ class _Bounded(_Watched):
     limit_concurrency: int
     pipeline: Any
     scope: Any
+    send_400_response: Callable[[str], None]
     server: Any
     server_state: Any
     timeout_keep_alive: float
@@ -170,9 +172,6 @@ class _Bounded(_Watched):
             self._wait(left)
         else:
             super().timeout_keep_alive_handler()  # type: ignore[misc]
-
-    def send_400_response(self, words: str) -> None:
-        super().send_400_response(words)  # type: ignore[misc]
 
 
 def bounded(protocol: type[Any], idle: float, shortcuts: Shortcuts | None = None) -> type[Any]:

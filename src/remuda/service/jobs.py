@@ -36,7 +36,7 @@ class Job:
     id: str = field(default_factory=lambda: secrets.token_hex(8))
     status: Status = "waiting"
     done: int = 0
-    of: int = 0
+    of: int | None = None  # None: not known
     began: float = field(default_factory=time.time)
     ended: float | None = None
     result: Any = None
@@ -47,7 +47,7 @@ class Job:
         """Note how far it is; raises where nobody wants it."""
         if self.unwanted:
             raise Cancelled
-        self.done, self.of = done, of
+        self.done, self.of = done, of or None
 
 
 class Jobs:

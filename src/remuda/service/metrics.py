@@ -181,6 +181,7 @@ _SIZES = {
     "segments": "Segments; many are merges that lag.",
     "tail": "Criteria that are in no segment yet.",
     "tombstones": "Removed criteria that a merge has not dropped yet.",
+    "age_seconds": "How long ago it was changed here.",
 }
 
 
@@ -188,14 +189,11 @@ def _indexes(engine: Engine) -> Iterator[str]:
     sizes: dict[str, dict[str, Any]] = {}
     for name in engine.names():
         if name in engine:
-            sizes[name] = engine.stats(name) | {"age": engine.age(name)}
+            sizes[name] = engine.stats(name) | {"age_seconds": engine.age(name)}
     for what, words in _SIZES.items():
         yield from _head(f"remuda_index_{what}", "gauge", words)
         for name, found in sizes.items():
             yield _line(f"remuda_index_{what}", found[what], index=name)
-    yield from _head("remuda_index_age_seconds", "gauge", "How long ago it was changed here.")
-    for name, found in sizes.items():
-        yield _line("remuda_index_age_seconds", found["age"], index=name)
     yield from _head("remuda_log_bytes", "gauge", "Bytes of log since the last checkpoint.")
     yield _line("remuda_log_bytes", engine.log_size)
 

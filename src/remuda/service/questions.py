@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from starlette.responses import Response, StreamingResponse
@@ -108,7 +108,8 @@ async def match_many(call: Call) -> Response:
     wanted = _accepted(call.header("accept"), kind)
     n = None if options.n is None else _few(call, options.n)
     question = Question.of(moment(options.now), options.tags, n)
-    asked = _Asked(call, call.engine.index(call.index), question, kind, options.limit, wanted)
+    index, form = call.engine.index(call.index), batches.FORMS[wanted]()
+    asked = _Asked(call, index, question, kind, options.limit, form)
     if options.stream and kind not in batches.CUTS:
         raise Refused(400, "a JSON array is read whole: send lines or an Arrow stream", "stream")
     flow = asked.flowing() if options.stream else asked.at_once()
@@ -122,45 +123,41 @@ async def _chained(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[by
         yield piece
 
 
+@dataclass(frozen=True, slots=True)
 class _Asked:
     """Many events of one request, and how they are answered."""
 
-    def __init__(
-        self,
-        call: Call,
-        index: Index,
-        question: Question,
-        kind: str,
-        limit: int | None,
-        wanted: str,
-    ) -> None:
-        self._call, self._index, self._question = call, index, question
-        self._kind, self._limit, self._form = kind, limit, batches.FORMS[wanted]()
+    call: Call
+    index: Index
+    question: Question
+    kind: str
+    limit: int | None
+    form: batches.Form
 
     async def at_once(self) -> AsyncIterator[bytes]:
         """The answers to a body that is read whole."""
-        async for piece in self._answers(await self._call.body()):
+        async for piece in self._answers(await self.call.body()):
             yield piece
-        yield self._form.end()
+        yield self.form.end()
 
     async def flowing(self) -> AsyncIterator[bytes]:
         """The answers to a body while it arrives; each portion is read when it is asked about."""
-        cut = batches.CUTS[self._kind](self._call.service.limits.body)
-        async for arrived in self._call.pieces():
+        cut = batches.CUTS[self.kind](self.call.service.limits.body)
+        async for arrived in self.call.pieces():
             for part in cut.take(arrived):
                 async for piece in self._answers(part):
                     yield piece
         for part in cut.rest():
             async for piece in self._answers(part):
                 yield piece
-        yield self._form.end()
+        yield self.form.end()
 
     async def _answers(self, body: bytes) -> AsyncIterator[bytes]:
         """The pieces, each made when the one before was taken."""
-        call, most = self._call, self._call.service.limits.batch
-        events = await call.work(batches.events_in, body, self._kind, most)
-        found = self._index.ask(events, self._question)
-        pieces = batches.answers(found, self._limit, self._form)
+        call, most = self.call, self.call.service.limits.batch
+        events = await call.work(batches.events_in, body, self.kind, most)
+        found = self.index.ask(events, self.question)
+        pieces = batches.answers(found, self.limit, self.form)
         while (piece := await call.work(next, pieces, None)) is not None:
             call.found_many(piece.matches)
             if piece.body:

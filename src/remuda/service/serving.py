@@ -39,23 +39,9 @@ _logger = logging.getLogger("remuda.service")
 class NotListening(OSError):
     """The address cannot be listened on."""
 
-    def __init__(self, host: str, port: int) -> None:
-        super().__init__(host, port)
-        self.host, self.port = host, port
-
-    def __str__(self) -> str:
-        return f"{self.host}, port {self.port}, cannot be listened on; choose another --port"
-
 
 class Exposed(ValueError):
     """Others could reach the service, and it has no tokens to tell them apart."""
-
-    def __init__(self, host: str) -> None:
-        super().__init__(host)
-        self.host = host
-
-    def __str__(self) -> str:
-        return f"on {self.host} others can reach it: give a file of tokens, or --host 127.0.0.1"
 
 
 class Terms(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +63,8 @@ class Terms(msgspec.Struct, frozen=True, kw_only=True):
         if self.tokens is not None:
             Tokens(self.tokens)
         elif not is_loopback(self.host):
-            raise Exposed(self.host)
+            advice = "give a file of tokens, or --host 127.0.0.1"
+            raise Exposed(f"on {self.host} others can reach it: {advice}")
 
 
 def listen(terms: Terms) -> socket.socket:
@@ -86,7 +73,8 @@ def listen(terms: Terms) -> socket.socket:
     try:
         return socket.create_server((terms.host, terms.port), family=family, backlog=_BACKLOG)
     except OSError:
-        raise NotListening(terms.host, terms.port) from None
+        where = f"{terms.host}, port {terms.port}"
+        raise NotListening(f"{where}, cannot be listened on; choose another --port") from None
 
 
 def port_of(address: socket.socket) -> int:
@@ -192,7 +180,7 @@ def run(
     threading.Thread(target=_warm, args=(service,), daemon=True).start()
     threading.Thread(target=_tell, args=(service, stopped), daemon=True).start()
     # uvicorn stops on a signal, then raises it again: by then all is done
-    before = {one: signal.signal(one, _ignored) for one in (signal.SIGTERM, signal.SIGINT)}
+    before = {one: signal.signal(one, lambda *_: None) for one in (signal.SIGTERM, signal.SIGINT)}
     try:
         _Server(config, fellows, listening).run(sockets=[address])
     finally:
@@ -200,10 +188,6 @@ def run(
         service.jobs.close()
         for one, handler in before.items():
             signal.signal(one, handler)
-
-
-def _ignored(_number: int, _frame: Any) -> None:
-    """What is to be done on a signal was done."""
 
 
 def _warm(service: Service) -> None:

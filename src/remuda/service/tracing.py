@@ -10,13 +10,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from remuda.service import visits
 
 
-class NotInstalled(ImportError):
-    """OpenTelemetry is not there."""
-
-    def __str__(self) -> str:
-        return "OpenTelemetry is not installed: pip install 'remuda[telemetry]'"
-
-
 def traced(app: ASGIApp, provider: Any = None) -> ASGIApp:
     """The application, each request a span of the provider, or of the one that is set for all.
 
@@ -26,7 +19,8 @@ def traced(app: ASGIApp, provider: Any = None) -> ASGIApp:
         trace: Any = import_module("opentelemetry.trace")
         propagate: Any = import_module("opentelemetry.propagate")
     except ImportError:
-        raise NotInstalled from None
+        reason = "OpenTelemetry is not installed: pip install 'remuda[telemetry]'"
+        raise ImportError(reason) from None
     tracer = trace.get_tracer("remuda.service", tracer_provider=provider)
     fault = trace.StatusCode.ERROR
 

@@ -16,12 +16,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from remuda.engine.engine import Engine
+from remuda.errors import RemudaError
 from remuda.index.trees import listed_trees, trees_of
 from remuda.model.hierarchies import Hierarchies
 from remuda.service import logs
@@ -88,17 +90,16 @@ class _Herd:
         self._root, self._home, self._terms = root, Path(home), terms
         self._address, self._listening = address, listening
         self._leash, self._hand = os.pipe()
-        self._workers: list[_Worker] = [_Worker(i) for i in range(n_workers)]
+        self._n_workers, self._workers = n_workers, list[_Worker]()  # those that were started
         self._stopping = threading.Event()
 
     def run(self) -> None:
         ends = signal.SIGTERM, signal.SIGINT
         before = {one: signal.signal(one, lambda *_: self._stopping.set()) for one in ends}
         try:
-            self._start(self._workers[0])
+            self._workers.append(self._started(0))
             self._wait_for_writer()
-            for worker in self._workers[1:]:
-                self._start(worker)
+            self._workers += map(self._started, range(1, self._n_workers))
             if not self._stopping.is_set():
                 self._listening()
             while not self._stopping.wait(_LOOK):
@@ -117,15 +118,14 @@ class _Herd:
             if self._workers[0].ended():
                 raise NotStarted
 
-    def _start(self, worker: _Worker) -> None:
+    def _started(self, number: int) -> _Worker:
         address = self._address.fileno()
-        part = Part(worker.number, self._root, str(self._home), address, self._leash, self._terms)
+        part = Part(number, self._root, str(self._home), address, self._leash, self._terms)
         told = msgspec.json.encode(part).decode()
-        command = [sys.executable, "-m", "remuda.service.worker", told]
+        command = [sys.executable, "-m", "remuda.service.workers", told]
         # in a session of its own: Ctrl-C is for the one who stops them in order
         how: dict[str, Any] = {"pass_fds": (address, self._leash), "start_new_session": True}
-        worker.process = subprocess.Popen(command, **how)  # noqa: S603
-        worker.started = time.monotonic()
+        return _Worker(number, subprocess.Popen(command, **how))  # noqa: S603
 
     def _look_after(self, worker: _Worker) -> None:
         if not worker.ended():
@@ -133,12 +133,11 @@ class _Herd:
         lasted = time.monotonic() - worker.started
         if worker.again is None:
             worker.again = time.monotonic() + (_PAUSE if lasted < _SHORT else 0.0)
-            code = worker.process.returncode if worker.process is not None else None
             what = "the writer" if worker.number == 0 else f"worker {worker.number}"
+            code = worker.process.returncode
             _logger.warning("%s has ended (%s) and is started again", what, code)
         elif time.monotonic() >= worker.again:
-            worker.again = None
-            self._start(worker)
+            self._workers[worker.number] = self._started(worker.number)
 
     def _stop(self) -> None:
         """End all workers, the writer last: others may wait for it."""
@@ -151,24 +150,23 @@ class _Herd:
                 worker.wait(max(0.1, until - time.monotonic()))
 
 
+@dataclass(slots=True)
 class _Worker:
     """A process that serves."""
 
-    def __init__(self, number: int) -> None:
-        self.number, self.started = number, 0.0
-        self.process: subprocess.Popen[bytes] | None = None
-        self.again: float | None = None  # when it is started again
+    number: int
+    process: subprocess.Popen[bytes]
+    started: float = field(default_factory=time.monotonic)
+    again: float | None = None  # when it is started again
 
     def ended(self) -> bool:
-        return self.process is not None and self.process.poll() is not None
+        return self.process.poll() is not None
 
     def end(self) -> None:
-        if self.process is not None and self.process.poll() is None:
+        if not self.ended():
             self.process.send_signal(signal.SIGTERM)
 
     def wait(self, seconds: float) -> None:
-        if self.process is None:
-            return
         try:
             self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -206,3 +204,10 @@ def _end_with(leash: int) -> None:
     """Stop when the one that started this process has ended."""
     os.read(leash, 1)
     os.kill(os.getpid(), signal.SIGTERM)
+
+
+if __name__ == "__main__":  # one worker as a process, told its part as JSON
+    try:
+        work(msgspec.json.decode(sys.argv[1], type=Part))
+    except RemudaError as error:
+        sys.exit(str(error))

@@ -19,26 +19,21 @@ if TYPE_CHECKING:
     from remuda.spark.transformer import Matcher
     from remuda.spark.workers import doctor
 
-_ROOM_OF = {
-    "Matcher": "transformer",
-    "batches": "streaming",
-    "build_index": "building",
-    "doctor": "workers",
-    "ensure_java": "starting",
-    "generate": "generating",
-    "match": "matching",
-    "match_stream": "streaming",
-    "positions": "matching",
-    "ratify": "checking",
-    "reach": "reaching",
-    "read_criteria": "criteria",
-    "register": "functions",
-    "session": "starting",
-    "similar": "checking",
-    "sweep": "building",
-    "top": "matching",
-    "with_payloads": "payloads",
+_ROOMS = {
+    "building": ("build_index", "sweep"),
+    "checking": ("ratify", "similar"),
+    "criteria": ("read_criteria",),
+    "functions": ("register",),
+    "generating": ("generate",),
+    "matching": ("match", "positions", "top"),
+    "payloads": ("with_payloads",),
+    "reaching": ("reach",),
+    "starting": ("ensure_java", "session"),
+    "streaming": ("batches", "match_stream"),
+    "transformer": ("Matcher",),
+    "workers": ("doctor",),
 }
+_ROOM_OF = {name: room for room, names in _ROOMS.items() for name in names}
 
 __all__ = [
     "Matcher",

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from remuda.errors import DuplicateCriterion, RemudaError, StorageError
 from remuda.index import storage
@@ -33,10 +35,7 @@ _SHARD = 250_000  # criteria of a shard where nothing else is said
 _PILE = 8  # segments of a shard before they become one
 _STALE = 24 * 3600.0  # seconds after which a build takes away what no version names
 
-_ROW = "id string, json string, order bigint, digest string, segment int, place int"
-_REPORT = """shard int, segment string, added bigint, changed bigint, removed bigint, kept bigint,
-    last bigint, whole boolean, dead map<int, binary>, twice string"""
-_ARROW_ROW = pa.schema(
+_ROW = pa.schema(
     {
         "id": pa.string(),
         "json": pa.string(),
@@ -46,7 +45,7 @@ _ARROW_ROW = pa.schema(
         "place": pa.int32(),
     }
 )
-_ARROW_REPORT = pa.schema(
+_REPORT = pa.schema(
     {
         "shard": pa.int32(),
         "segment": pa.string(),
@@ -121,7 +120,8 @@ def build_index(
     home = store_of(path)
     facts = {
         "matcher": matcher,
-        "scalars": _spelt(matcher, scalars),
+        # matcher and scalars are checked on the way
+        "scalars": sorted(map(str, Index(matcher=matcher, scalars=scalars).scalars)),
         "layouts": storage.layouts(matcher),
         **written_trees(named_trees(hierarchies)),
     }
@@ -129,7 +129,8 @@ def build_index(
         raise ValueError(f"{shards} shards make no sense")
     with home.turn():
         storage.swept(home, _STALE)
-        version, before = storage.next_version(home), _version(home)
+        version = storage.next_version(home)
+        before = storage.read_version(home) if home.exists() else None
         if hierarchies is None and before is not None:
             facts |= written_trees(read_trees(before.facts))
         n_shards = shards or (before.facts.get("shards") if before else None) or _enough(criteria)
@@ -162,15 +163,6 @@ def sweep(path: Location, older_than: float = 0.0) -> list[str]:
     home = store_of(path)
     with home.turn():
         return storage.swept(home, older_than)
-
-
-def _spelt(matcher: str, scalars: Iterable[str]) -> list[str]:
-    """The scalars as a version lists them; matcher and scalars are checked on the way."""
-    return sorted(map(str, Index(matcher=matcher, scalars=scalars).scalars))
-
-
-def _version(home: Store) -> storage.Version | None:
-    return storage.read_version(home) if home.exists() else None
 
 
 def _enough(criteria: Criteria | DataFrame) -> int:
@@ -217,7 +209,7 @@ def _run(
     n = facts["shards"]
     # the hash that repartition itself uses: each task has one shard, each shard one task
     sharded = rows.repartition(n, "id").withColumn("shard", sf.pmod(sf.hash("id"), sf.lit(n)))
-    reports: list[Any] = sharded.mapInArrow(_builder(task), _REPORT).collect()
+    reports: list[Any] = sharded.mapInArrow(_builder(task), from_arrow_schema(_REPORT)).collect()
     for report in reports:
         if report["twice"] is not None:
             raise DuplicateCriterion(report["twice"])
@@ -235,7 +227,7 @@ def _rows_before(good: DataFrame, before: storage.Version, home: str) -> DataFra
             for row in batch.to_pylist():
                 yield _read_segment(home, version, row["number"], row["segment"])
 
-    return segments.mapInArrow(read, _ROW)
+    return segments.mapInArrow(read, from_arrow_schema(_ROW))
 
 
 def _published(
@@ -304,7 +296,7 @@ def _read_segment(home: str, version: str, number: int, segment: str) -> pa.Reco
         pa.array(np.full(n, number, np.int32)),
         pa.array(places.astype(np.int32)),
     ]
-    return pa.RecordBatch.from_arrays(columns, schema=_ARROW_ROW)
+    return pa.RecordBatch.from_arrays(columns, schema=_ROW)
 
 
 def _digest(document: bytes) -> str:
@@ -319,7 +311,7 @@ def _builder(task: _Task) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.Re
             written, report = shards.pop()
             if written:
                 report["segment"] = _write(task, written)
-            yield pa.RecordBatch.from_pylist([report], schema=_ARROW_REPORT)
+            yield pa.RecordBatch.from_pylist([report], schema=_REPORT)
 
     return build
 
@@ -356,7 +348,8 @@ def _compare(task: _Task, shard: int, rows: _Rows) -> tuple[Documents, dict[str,
     """What is new in a shard, or all of it where that is to be written; what became of its rows."""
     old = rows.old
     report: dict[str, Any] = {"shard": shard, "last": -1, "whole": False, "dead": {}}
-    twice = _twice([name for name, _, _ in rows.new])
+    counts = Counter(name for name, _, _ in rows.new)
+    twice = next((name for name, n in counts.items() if n > 1), None)
     if twice is not None:
         return [], {**report, "twice": twice}
     fresh, kept = [], []
@@ -390,16 +383,6 @@ def _compare(task: _Task, shard: int, rows: _Rows) -> tuple[Documents, dict[str,
 def _worn(sizes: Collection[int], n_kept: int) -> bool:
     """Whether a shard is better written anew: it is mostly graves, or in many pieces."""
     return n_kept * 2 < sum(sizes) or len(sizes) >= _PILE
-
-
-def _twice(ids: list[str]) -> str | None:
-    """An id that occurs twice."""
-    known: set[str] = set()
-    for one in ids:
-        if one in known:
-            return one
-        known.add(one)
-    return None
 
 
 def _write(task: _Task, rows: Documents) -> str:

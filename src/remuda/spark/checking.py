@@ -8,12 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from os import PathLike
+from typing import Unpack
 
 import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from remuda.encoding.events import Source
 from remuda.errors import RemudaError
@@ -28,7 +30,7 @@ from remuda.proof.deriving import clauses_of, draws
 from remuda.proof.ratifying import Ratification
 from remuda.proof.similarity import Similar, Similarity
 from remuda.spark.shipping import shipped
-from remuda.spark.tasks import Task, opened
+from remuda.spark.tasks import Rows, Task, opened
 
 _SHOWN = 20  # disagreements that are kept
 _COMPARED = 1_024  # events of a report
@@ -100,25 +102,19 @@ def similar(
     criterion: Criterion,
     *,
     n: int = 10,
-    version: str | None = None,
-    event: str | None = None,
     now: datetime | int | None = None,
-    ship: bool = False,
-    case_sensitive: bool = True,
+    **rows: Unpack[Rows],
 ) -> Similarity:
     """The n indexed criteria that resemble the candidate most over a table of events.
 
-    The shares are those of `similarity`; no sample events are kept. `event`, `ship` and
+    The shares are those of `similarity`; no sample events are kept. `version`, `event`, `ship` and
     `case_sensitive`, which is for the candidate's names as well, are those of `match`.
     """
     if n < 0:
         raise ValueError(f"the {n} most similar make no sense")
-    task = Task.of(
-        events, index, Question.of(now),
-        version=version, event=event, ship=ship, case_sensitive=case_sensitive,
-    )  # fmt: skip
+    task = Task.of(events, index, Question.of(now), **rows)
     candidate = Criterion(criterion.id, criterion.expression)  # as if it were in force
-    if not case_sensitive:
+    if not task.case_sensitive:
         trees = opened(task.path, task.version).hierarchies
         alone = Index.build([candidate], hierarchies=trees)
         task = replace(task, names=tuple(sorted(alone.field_names())))
@@ -127,7 +123,7 @@ def similar(
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         yield _tally(task, Criterion.from_json(document), batches)
 
-    tallies = events.mapInArrow(work, "id string, both bigint, held bigint, events bigint")
+    tallies = events.mapInArrow(work, from_arrow_schema(_TALLY))
     counted = tallies.groupBy("id").sum("both", "held", "events").toDF(*_TALLY.names).persist()
     try:
         total = counted.filter("id IS NULL").first()
@@ -175,7 +171,7 @@ def _over_segments(spark: SparkSession, trial: _Trial, segments: Sequence[str]) 
                 )
                 yield _row(report, seeing=alone is not None)
 
-    return table.mapInArrow(work, "seeing boolean, report binary")
+    return table.mapInArrow(work, from_arrow_schema(_REPORT))
 
 
 def _over_events(events: DataFrame, task: Task, trial: _Trial) -> DataFrame:
@@ -198,7 +194,7 @@ def _over_events(events: DataFrame, task: Task, trial: _Trial) -> DataFrame:
             )
             yield _row(report, seeing=True)
 
-    return events.mapInArrow(work, "seeing boolean, report binary")
+    return events.mapInArrow(work, from_arrow_schema(_REPORT))
 
 
 def _row(report: Ratification, *, seeing: bool) -> pa.RecordBatch:

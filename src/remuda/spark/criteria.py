@@ -13,6 +13,7 @@ import msgspec
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from remuda.errors import InvalidCriterion, RemudaError
 from remuda.formats import FORMATS
@@ -31,9 +32,7 @@ from remuda.language.rows import (
 from remuda.language.schemas import Schema, schema_of
 from remuda.spark.csv_files import CORRUPT, csv_frame
 
-_CHECKED = """file string, block bigint, at bigint, id string, json string, tags array<string>,
-    place string, reason string, text string"""
-_ARROW = pa.schema(
+_CHECKED = pa.schema(
     {
         "file": pa.string(),
         "block": pa.int64(),
@@ -126,7 +125,7 @@ def read_criteria(
         how = _Fitting(known, lenient)
         return _check(batches, how) if rules is None else _check_rules(batches, rules, how)
 
-    checked = raw.mapInArrow(check, _CHECKED).persist()
+    checked = raw.mapInArrow(check, from_arrow_schema(_CHECKED)).persist()
     numbered, n_rows, n_good, n_blank = _numbered(spark, checked)
     digest = sf.md5(sf.col("json").cast("binary")).alias("digest")
     good = numbered.filter("json IS NOT NULL").select("*", digest)
@@ -293,16 +292,15 @@ def _elements(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
                 items = [bytes(one) for one in msgspec.json.decode(text, type=list[msgspec.Raw])]
             except (msgspec.DecodeError, UnicodeError, RecursionError):
                 items = [text]  # one reject, with its reason
-            n = len(items)
-            yield pa.RecordBatch.from_arrays(
-                [
-                    pa.array([file] * n, pa.string()),
-                    pa.array([0] * n, pa.int64()),
-                    pa.array(range(n), pa.int64()),
-                    pa.array(items, pa.binary()),
-                ],
-                schema=batch.schema,
-            )
+            rows = [(file, 0, at, item) for at, item in enumerate(items)]
+            columns = _columns(rows, list(batch.schema))
+            yield pa.RecordBatch.from_arrays(columns, schema=batch.schema)
+
+
+def _columns(rows: Sequence[Sequence[Any]], fields: Sequence[pa.Field]) -> list[pa.Array]:
+    """Rows as columns of the fields' types."""
+    columns = zip(*rows, strict=True) if rows else ((),) * len(fields)
+    return [pa.array(one, field.type) for one, field in zip(columns, fields, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,13 +326,9 @@ def _check(batches: Iterable[pa.RecordBatch], how: _Fitting) -> Iterator[pa.Reco
     """Each row as a canonical criterion, or with the reason why it is none."""
     for batch in batches:
         found = [_checked(row, how) for row in _values(batch["row"])]
-        columns = zip(*found, strict=True) if found else ((),) * 6
-        own = [
-            pa.array(values, field.type)
-            for values, field in zip(columns, list(_ARROW)[3:], strict=True)
-        ]
+        own = _columns(found, list(_CHECKED)[3:])
         at = [batch[name] for name in ("file", "block", "at")]
-        yield pa.RecordBatch.from_arrays([*at, *own], schema=_ARROW)
+        yield pa.RecordBatch.from_arrays([*at, *own], schema=_CHECKED)
 
 
 def _check_rules(
@@ -345,11 +339,8 @@ def _check_rules(
         for file, data in zip(batch["file"].to_pylist(), batch["row"].to_pylist(), strict=True):
             readings = format.read_file(data, format.name_of(unquote(file)))
             found = [(file, 0, at, *_written(one, how)) for at, one in enumerate(readings)]
-            columns = zip(*found, strict=True) if found else ((),) * len(_ARROW)
-            arrays = [
-                pa.array(values, field.type) for values, field in zip(columns, _ARROW, strict=True)
-            ]
-            yield pa.RecordBatch.from_arrays(arrays, schema=_ARROW)
+            columns = _columns(found, list(_CHECKED))
+            yield pa.RecordBatch.from_arrays(columns, schema=_CHECKED)
 
 
 def _written(reading: Criterion | InvalidCriterion, how: _Fitting) -> tuple[Any, ...]:

@@ -4,38 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    CalendarIntervalType,
-    DataType,
-    MapType,
-    StringType,
-    StructType,
-    VariantType,
-    YearMonthIntervalType,
-)
+from pyspark.sql import types
 
 from remuda.errors import RemudaError
 
-_NO_ARROW = (CalendarIntervalType, YearMonthIntervalType)
+_NO_ARROW = (types.CalendarIntervalType, types.YearMonthIntervalType)
 
 
-def unread(schema: StructType, event: str | None) -> dict[str, str]:
+def unread(schema: types.StructType, event: str | None) -> dict[str, str]:
     """The fields of an event that do not come to Python as what they are, with their types.
 
     A criterion that looks at one of them would silently never hold.
     """
     fields = schema if event is None else schema[event].dataType
     found: dict[str, str] = {}
-    for field in fields.fields if isinstance(fields, StructType) else ():
+    for field in fields.fields if isinstance(fields, types.StructType) else ():
         for _, kind in kinds(field.dataType, field.name):
-            if isinstance(kind, VariantType):  # which comes as two columns of bytes
+            if isinstance(kind, types.VariantType):  # which comes as two columns of bytes
                 found[field.name] = kind.simpleString()
     return found
 
 
-def check(schema: StructType, event: str | None) -> None:
+def check(schema: types.StructType, event: str | None) -> None:
     """Refuse on the driver what no worker could read."""
     for path, kind in kinds(schema, ""):
         if isinstance(kind, _NO_ARROW):
@@ -48,21 +38,21 @@ def check(schema: StructType, event: str | None) -> None:
     if event not in schema.names:
         raise RemudaError(f"there is no column {event!r} for the event; there are {schema.names}")
     kind = schema[event].dataType
-    if not isinstance(kind, StructType | MapType | StringType | BinaryType):
+    if not isinstance(kind, types.StructType | types.MapType | types.StringType | types.BinaryType):
         raise RemudaError(
             f"column {event} is of type {kind.simpleString()}: "
             "an event is a struct, a map or a JSON string"
         )
 
 
-def kinds(kind: DataType, path: str) -> Iterator[tuple[str, DataType]]:
+def kinds(kind: types.DataType, path: str) -> Iterator[tuple[str, types.DataType]]:
     """Every type in a schema, with the place where it stands."""
     yield path, kind
-    if isinstance(kind, StructType):
+    if isinstance(kind, types.StructType):
         for field in kind.fields:
             yield from kinds(field.dataType, f"{path}.{field.name}".lstrip("."))
-    elif isinstance(kind, ArrayType):
+    elif isinstance(kind, types.ArrayType):
         yield from kinds(kind.elementType, f"{path}[]")
-    elif isinstance(kind, MapType):
+    elif isinstance(kind, types.MapType):
         yield from kinds(kind.keyType, f"{path}.keys")
         yield from kinds(kind.valueType, f"{path}.values")

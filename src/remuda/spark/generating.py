@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from remuda.errors import RemudaError
 from remuda.language import json_form
@@ -18,11 +19,10 @@ from remuda.workload.nested import Nested
 _CHUNK = 10_000  # rows of the longer table that are drawn together, from a seed of their own
 _CRITERIA = pa.schema({"id": pa.string(), "json": pa.string(), "order": pa.int64()})
 _EVENTS = pa.schema({"id": pa.int64(), "event": pa.map_(pa.string(), pa.int64())})
-# what the generators call their numbers of criteria and of events
-_COUNTS = (
-    ("n_criteria", "n_subscriptions", "n_queries", "n_expressions"),
-    ("n_events", "n_assignments", "n_documents"),
-)
+_COUNTS = {  # what the generators call their numbers of criteria and of events
+    "criteria": ("n_criteria", "n_subscriptions", "n_queries", "n_expressions"),
+    "events": ("n_events", "n_assignments", "n_documents"),
+}
 
 
 class Generated(NamedTuple):
@@ -30,6 +30,13 @@ class Generated(NamedTuple):
 
     criteria: DataFrame
     events: DataFrame
+
+
+def counts_of(parameters: Collection[str]) -> dict[str, str]:
+    """What a generator with these parameters calls its numbers of criteria and of events."""
+    return {
+        what: next(name for name in names if name in parameters) for what, names in _COUNTS.items()
+    }
 
 
 def generate(
@@ -52,8 +59,8 @@ def generate(
         raise RemudaError(f"there is no {kind!r}; there are {', '.join(sorted(generators))}")
     generator = generators[kind]
     fields = {one.name: one.default for one in dataclasses.fields(generator)}
-    names = [next(name for name in several if name in fields) for several in _COUNTS]
-    known = fields.keys() - {*names, "seed"}
+    names = counts_of(fields)
+    known = fields.keys() - {*names.values(), "seed"}
     for name in parameters.keys() - known:
         raise RemudaError(f"{name!r} is no parameter of {kind}; there are {', '.join(known)}")
     n_chunks = -(-max(criteria, events, 1) // _CHUNK)
@@ -63,13 +70,13 @@ def generate(
         parameters["match_probability"] = wanted * n_chunks
 
     def draw(chunk: int, n_criteria: int, n_events: int) -> Any:
-        sizes = {names[0]: n_criteria, names[1]: n_events}
+        sizes = {names["criteria"]: n_criteria, names["events"]: n_events}
         return generator(**parameters, **sizes, seed=seed + chunk).draw()
 
     shares = spark.range(n_chunks)
     return Generated(
-        _table(shares, criteria, n_chunks, _criteria(draw), "id string, json string, order bigint"),
-        _table(shares, events, n_chunks, _events(draw), "id bigint, event map<string, bigint>"),
+        _table(shares, criteria, n_chunks, _criteria(draw), _CRITERIA),
+        _table(shares, events, n_chunks, _events(draw), _EVENTS),
     )
 
 
@@ -77,7 +84,7 @@ Draw = Callable[[int, int, int], Any]
 Made = Callable[[int, range], pa.RecordBatch]
 
 
-def _table(chunks: DataFrame, n: int, n_chunks: int, made: Made, schema: str) -> DataFrame:
+def _table(chunks: DataFrame, n: int, n_chunks: int, made: Made, schema: pa.Schema) -> DataFrame:
     """So many rows, shared out among the chunks."""
 
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -87,7 +94,7 @@ def _table(chunks: DataFrame, n: int, n_chunks: int, made: Made, schema: str) ->
                 if rows:
                     yield made(chunk, rows)
 
-    return chunks.mapInArrow(work, schema)
+    return chunks.mapInArrow(work, from_arrow_schema(schema))
 
 
 def _criteria(draw: Draw) -> Made:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from os import PathLike
-from typing import Literal, TypedDict, Unpack
+from typing import Literal, Unpack
 
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as sf
@@ -32,27 +32,29 @@ from remuda.index.stores import address
 from remuda.model.weights import Weights
 from remuda.spark.sharded import SHARD_BYTES, fanned_out, groups
 from remuda.spark.shipping import shipped
-from remuda.spark.tasks import Batch, Ids, Task, listing
+from remuda.spark.tasks import Batch, Ids, Rows, Task, listed_ids
 
 Shards = int | Literal["auto"] | None
+
+
+class How(Rows, total=False):
+    """What is done with the answers beside the rows, and into how many groups an index is split."""
+
+    column: str
+    explode: bool
+    shards: Shards
+    shard_bytes: int
 
 
 def match(
     events: DataFrame,
     index: str | PathLike[str],
     *,
-    column: str = MATCHES,
-    version: str | None = None,
-    explode: bool = False,
     tags: Iterable[str] | None = None,
-    event: str | None = None,
     now: datetime | int | None = None,
-    shards: Shards = "auto",
-    shard_bytes: int = SHARD_BYTES,
     ids: Ids = "text",
     matcher: str | None = None,
-    ship: bool = False,
-    case_sensitive: bool = True,
+    **how: Unpack[How],
 ) -> DataFrame:
     """Add the ids of the criteria that each row satisfies, and the version of the index.
 
@@ -78,21 +80,9 @@ def match(
     `case_sensitive`, a name in a criterion stands for the column or the field of a struct that is
     spelt like it but for case, as Spark reads names unless it is told otherwise.
     """
-    return answered(
-        events, index, Question.of(now, tags),
-        column=column, version=version, explode=explode, event=event,
-        timed=now is None and events.isStreaming, shards=shards, shard_bytes=shard_bytes, ids=ids,
-        matcher=matcher, ship=ship, case_sensitive=case_sensitive,
-    )  # fmt: skip
-
-
-class Reach(TypedDict, total=False):
-    """How tasks come by the index, and names by their columns."""
-
-    shards: Shards
-    shard_bytes: int
-    ship: bool
-    case_sensitive: bool
+    timed = now is None and events.isStreaming
+    question = Question.of(now, tags)
+    return answered(events, index, question, timed=timed, ids=ids, matcher=matcher, **how)
 
 
 def top(
@@ -100,28 +90,21 @@ def top(
     index: str | PathLike[str],
     n: int,
     *,
-    column: str = MATCHES,
-    version: str | None = None,
-    explode: bool = False,
     weights: Weights | str = None,
     by: By = "score",
     per: str | None = None,
     tags: Iterable[str] | None = None,
-    event: str | None = None,
     now: datetime | int | None = None,
-    **reach: Unpack[Reach],
+    **how: Unpack[How],
 ) -> DataFrame:
     """Add the n best criteria of each row, best first, each with its id and score.
 
     `weights` are those of attributes and their values, or the name of a column with those of each
     row, as maps or structs; `by` and `per` are those of `Index.top`; all else is as in `match`,
-    `shards`, `shard_bytes`, `ship` and `case_sensitive` too.
+    which alone has `ids` and `matcher`.
     """
-    return answered(
-        events, index, Question.of(now, tags, n, weights, by, per),
-        column=column, version=version, explode=explode, event=event,
-        timed=now is None and events.isStreaming, **reach,
-    )  # fmt: skip
+    question = Question.of(now, tags, n, weights, by, per)
+    return answered(events, index, question, timed=now is None and events.isStreaming, **how)
 
 
 def answered(
@@ -130,26 +113,19 @@ def answered(
     question: Question,
     *,
     column: str = MATCHES,
-    version: str | None = None,
     explode: bool = False,
-    event: str | None = None,
     timed: bool = False,
     shards: Shards = "auto",
     shard_bytes: int = SHARD_BYTES,
     ids: Ids = "text",
     matcher: str | None = None,
-    ship: bool = False,
-    case_sensitive: bool = True,
+    **rows: Unpack[Rows],
 ) -> DataFrame:
     """Add what answers the question about each row, as `match` and `top` do.
 
     With `timed`, the question's moment is that of each micro-batch.
     """
-    task = Task.of(
-        events, index, question,
-        version=version, event=event, timed=timed, ids=ids, matcher=matcher, ship=ship,
-        case_sensitive=case_sensitive,
-    )  # fmt: skip
+    task = Task.of(events, index, question, timed=timed, ids=ids, matcher=matcher, **rows)
     schema = _schema(events, task, column)
     split = groups(task, shards, shard_bytes, streaming=events.isStreaming)
     if len(split) > 1:
@@ -157,7 +133,7 @@ def answered(
     else:
         answers = task.with_moment(events).mapInArrow(_matching(task, column, explode), schema)
     # in the JVM: so a row travels once, or once with every piece of its matches
-    return answers.withColumn(column, sf.explode(column)) if explode else answers
+    return exploded(answers, column) if explode else answers
 
 
 def positions(
@@ -172,7 +148,7 @@ def positions(
     named = version or current_version(path)
     archive = shipped(spark, path, named) if ship else None
     task = Task(path, named, Question.of(), archive=archive)
-    return spark.range(1).mapInArrow(listing(task), "position long, id string")
+    return listed_ids(spark, task)
 
 
 def _matching(
@@ -207,9 +183,9 @@ def _schema(events: DataFrame, task: Task, column: str) -> StructType:
     return StructType([*events.schema.fields, *added])
 
 
-def exploded(answers: DataFrame) -> DataFrame:
+def exploded(answers: DataFrame, column: str = MATCHES) -> DataFrame:
     """One row a match."""
-    return answers.withColumn(MATCHES, sf.explode(MATCHES))
+    return answers.withColumn(column, sf.explode(column))
 
 
 def observed(answers: DataFrame, watch: Observation, event: str | None) -> DataFrame:

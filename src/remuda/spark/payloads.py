@@ -10,15 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame
-from pyspark.sql.types import (
-    ArrayType,
-    DataType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-)
+from pyspark.sql import DataFrame, types
 
 from remuda.arrays import starts_of
 from remuda.errors import RemudaError
@@ -59,10 +51,12 @@ def with_payloads(
     if column in answers.schema.names:
         raise RemudaError(f"the table has a column {column} already: choose another `column`")
     kind = answers.schema[matches].dataType
-    several = isinstance(kind, ArrayType)
-    if isinstance(_id_type(kind.elementType if isinstance(kind, ArrayType) else kind), LongType):
+    several = isinstance(kind, types.ArrayType)
+    match = kind.elementType if isinstance(kind, types.ArrayType) else kind
+    if isinstance(_id_type(match), types.LongType):
         raise RemudaError(f"{matches} has numbers, and payloads are found by ids as texts")
-    own = ArrayType(StringType()) if several else StringType()
+    text = types.StringType()
+    added = types.StructField(column, types.ArrayType(text) if several else text)
     source = _Source(address(index))
     if ship:
         sent = version or current_version(source.path)
@@ -73,7 +67,7 @@ def with_payloads(
             for rows, payloads in _beside(source, batch, matches):
                 yield rows.append_column(column, payloads)
 
-    return answers.mapInArrow(work, StructType([*answers.schema.fields, StructField(column, own)]))
+    return answers.mapInArrow(work, types.StructType([*answers.schema.fields, added]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +83,8 @@ class _Source:
         return opened(self.path, version)
 
 
-def _id_type(kind: DataType) -> DataType:
-    return kind["id"].dataType if isinstance(kind, StructType) else kind
+def _id_type(kind: types.DataType) -> types.DataType:
+    return kind["id"].dataType if isinstance(kind, types.StructType) else kind
 
 
 def _beside(source: _Source, batch: Batch, column: str) -> Iterator[tuple[Batch, Array]]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import chain
 from os import PathLike
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,7 @@ from remuda.arrays import Longs
 from remuda.errors import RemudaError
 from remuda.index.matches import Matches
 from remuda.index.question import Question
-from remuda.spark.tasks import USER, Batch, Task, listing
+from remuda.spark.tasks import USER, Batch, Rows, Task, listed_ids
 
 _COUNTED = "position long, events long, users long"
 _PAIRS = "position long, events long, user long"
@@ -35,26 +35,21 @@ def reach(
     user: str | None = None,
     approximate: bool = False,
     tags: Iterable[str] | None = None,
-    event: str | None = None,
-    version: str | None = None,
     now: datetime | int | None = None,
-    ship: bool = False,
-    case_sensitive: bool = True,
+    **rows: Unpack[Rows],
 ) -> DataFrame:
     """A row for each criterion: its `id`, and the number of `events` that it holds for.
 
     With `user`, a column or a field in one, also the number of different `users` among them, null
     not being one: exact, which sorts the events by user, or `approximate`, within some 5 %.
-    Criteria that reach nobody are there with 0. All else is as in `match`.
+    Criteria that reach nobody are there with 0. `version`, `event`, `ship` and `case_sensitive`
+    are those of `match`, and all else is as there.
     """
     if events.isStreaming:
         raise RemudaError("a stream has no end to count to: use reach on its micro-batches")
     if approximate and user is None:
         raise ValueError("only users are approximated: say which column has them")
-    task = Task.of(
-        events, index, Question.of(now, tags),
-        version=version, event=event, ship=ship, case_sensitive=case_sensitive,
-    )  # fmt: skip
+    task = Task.of(events, index, Question.of(now, tags), **rows)
     if user is None:
         counted = events.mapInArrow(_reaching(task), _COUNTED)
     elif approximate:
@@ -66,7 +61,7 @@ def reach(
     if user is not None:
         wanted["users"] = sf.approx_count_distinct("user") if approximate else sf.sum("users")
     totals = counted.groupBy("position").agg(*[one.alias(name) for name, one in wanted.items()])
-    listed = events.sparkSession.range(1).mapInArrow(listing(task), "position long, id string")
+    listed = listed_ids(events.sparkSession, task)
     columns = [sf.coalesce(sf.col(name), sf.lit(0)).alias(name) for name in wanted]
     return listed.join(totals, "position", "left").select("id", *columns)
 

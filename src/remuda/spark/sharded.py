@@ -14,19 +14,9 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, types
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import to_arrow_type
-from pyspark.sql.types import (
-    ArrayType,
-    DataType,
-    DoubleType,
-    IntegerType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-)
 
 from remuda.arrays import Ragged, starts_of
 from remuda.errors import RemudaError
@@ -42,6 +32,7 @@ _ROW, _GROUP, _COPY, _LISTS, _ERROR = "row", "group", "copy", "lists", "error"
 _PRIORITY, _GROUPS = "priority", "groups"
 
 Groups = tuple[tuple[str, ...], ...]
+Schema = types.StructType
 
 
 def groups(
@@ -67,7 +58,7 @@ def groups(
 
 
 def fanned_out(
-    events: DataFrame, task: Task, split: Groups, schema: StructType, column: str, *, explode: bool
+    events: DataFrame, task: Task, split: Groups, schema: Schema, column: str, *, explode: bool
 ) -> DataFrame:
     """The events, each answered by every group."""
     sent = _sent(events, len(split))
@@ -124,22 +115,22 @@ def _of_groups(task: Task, split: Groups, batches: Iterable[Batch]) -> Iterator[
             yield group, answer
 
 
-def _partial_schema(events: DataFrame, task: Task) -> StructType:
+def _partial_schema(events: DataFrame, task: Task) -> Schema:
     fields = {
-        _ROW: LongType(),
-        _GROUP: IntegerType(),
-        _COPY: StructType(events.schema.fields),
-        _LISTS: ArrayType(_told_kind(task)),
-        _ERROR: StringType(),
+        _ROW: types.LongType(),
+        _GROUP: types.IntegerType(),
+        _COPY: Schema(events.schema.fields),
+        _LISTS: types.ArrayType(_told_kind(task)),
+        _ERROR: types.StringType(),
     }
-    return StructType([StructField(name, kind) for name, kind in fields.items()])
+    return Schema([types.StructField(name, kind) for name, kind in fields.items()])
 
 
-def _told_kind(task: Task) -> DataType:
+def _told_kind(task: Task) -> types.DataType:
     if task.question.n is None:
         return task.kind
-    told = StructType([StructField("id", StringType()), StructField("score", DoubleType())])
-    return told.add(_PRIORITY, DoubleType()).add(_GROUPS, ArrayType(StringType()))
+    told = Schema().add("id", "string").add("score", "double")
+    return told.add(_PRIORITY, "double").add(_GROUPS, types.ArrayType(types.StringType()))
 
 
 def _partial(group: int, answer: Answer, question: Question, numbers: Numbers | None) -> Batch:

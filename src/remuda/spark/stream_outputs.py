@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -26,31 +26,6 @@ from remuda.index.remote_files import RemoteFiles
 
 NOTE = "_batch.json"
 _WRITING = "_writing"
-
-
-class Output(Protocol):
-    """Batches by their numbers, and notes by their names."""
-
-    def make(self) -> None:
-        """Make the place, where it has to be made."""
-
-    def note(self, name: str) -> bytes | None:
-        """The content of a note, None where there is none."""
-
-    def write_note(self, name: str, body: bytes) -> None:
-        """Write a small file, at once or not at all."""
-
-    def forget(self, name: str) -> None:
-        """Remove a note, if it is there."""
-
-    def batches(self) -> list[int]:
-        """The numbers of all batches that are complete."""
-
-    def has(self, batch_id: int) -> bool:
-        """Whether there is anything of the batch."""
-
-    def write(self, rows: DataFrame, batch_id: int, note: Callable[[], bytes]) -> None:
-        """Write a batch as Parquet; its note is known when its rows were written."""
 
 
 def output_at(path: str | PathLike[str]) -> Output:
@@ -78,28 +53,35 @@ class Disk:
         return str(self.path)
 
     def make(self) -> None:
+        """Make the place, where it has to be made."""
         make_directory(self.path)
 
     def note(self, name: str) -> bytes | None:
+        """The content of a note, None where there is none."""
         try:
             return (self.path / name).read_bytes()
         except FileNotFoundError:
             return None
 
     def write_note(self, name: str, body: bytes) -> None:
+        """Write a small file, at once or not at all."""
         with writing(self.path / name) as file:
             file.write(body)
 
     def forget(self, name: str) -> None:
+        """Remove a note, if it is there."""
         (self.path / name).unlink(missing_ok=True)
 
     def batches(self) -> list[int]:
+        """The numbers of all batches that are complete."""
         return sorted(_number(one.name) for one in self.path.glob("batch_id=*"))
 
     def has(self, batch_id: int) -> bool:
+        """Whether there is anything of the batch."""
         return (self.path / folder(batch_id)).exists()
 
     def write(self, rows: DataFrame, batch_id: int, note: Callable[[], bytes]) -> None:
+        """Write a batch as Parquet; its note is known when its rows were written."""
         for old in (self.path / _WRITING).glob(f"{batch_id}-*"):
             shutil.rmtree(old, ignore_errors=True)
         aside = self.path / _WRITING / f"{batch_id}-{uuid.uuid4().hex[:8]}"
@@ -111,7 +93,7 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class Uploads:
-    """A place in a store, to which every worker uploads by itself."""
+    """A place in a store, to which every worker uploads by itself; it promises what `Disk` does."""
 
     files: RemoteFiles
 
@@ -148,6 +130,9 @@ class Uploads:
             if name not in written:  # of a task that failed, or of a try before this one
                 self.files.remove(f"{home}/{name}")
         self.files.write(f"{home}/{NOTE}", note())
+
+
+Output: TypeAlias = Disk | Uploads  # batches by their numbers, and notes by their names
 
 
 def _uploading(uri: str, home: str) -> Any:

@@ -28,6 +28,7 @@ from remuda.index.stores import address
 from remuda.model.expressions import clock
 from remuda.spark.matching import answered, exploded, observed
 from remuda.spark.stream_outputs import NOTE, Output, folder, output_at
+from remuda.spark.tasks import Rows
 
 _PINS = 100  # batches whose pins are kept; Spark itself retries none but the last
 
@@ -61,10 +62,8 @@ class _Work:
     pins: str
     columns: tuple[str, ...] | None
     explode: bool
-    event: str | None
     question: Question  # but for its moment
-    ship: bool
-    case_sensitive: bool
+    rows: Rows  # but for the version
     on_batch: Callable[[Batch], None] | None
 
 
@@ -101,10 +100,8 @@ def match_stream(
         pins=f"{output_at(checkpoint)}/remuda",
         columns=None if columns is None else tuple(columns),
         explode=explode,
-        event=event,
         question=Question.of(0, tags, top, **best),
-        ship=ship,
-        case_sensitive=case_sensitive,
+        rows={"event": event, "ship": ship, "case_sensitive": case_sensitive},
         on_batch=on_batch,
     )
     current_version(work.index)  # better no stream than one that fails at its first event
@@ -168,14 +165,12 @@ def _pin(pins: Output, batch_id: int, index: str) -> _Pin:
 
 def _answers(frame: DataFrame, pin: _Pin, work: _Work) -> tuple[DataFrame, Observation]:
     """The rows with what they match, counted as they are used."""
-    question = work.question._replace(now=pin.now)
-    answers = answered(
-        frame, work.index, question,
-        version=pin.version, event=work.event, ship=work.ship, case_sensitive=work.case_sensitive,
-    )  # fmt: skip
+    question, event = work.question._replace(now=pin.now), work.rows["event"]
+    rows: Rows = {**work.rows, "version": pin.version}
+    answers = answered(frame, work.index, question, **rows)
     seen = Observation()
-    answers = observed(answers, seen, work.event)
-    added = [MATCHES, VERSION] + ([ERROR] if work.event is not None else [])
+    answers = observed(answers, seen, event)
+    added = [MATCHES, VERSION] + ([ERROR] if event is not None else [])
     answers = answers.select(*(work.columns or frame.columns), *added)
     return exploded(answers) if work.explode else answers, seen
 

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from itertools import chain
 from os import PathLike
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.types import DataType, DoubleType, LongType, StringType, StructField, StructType
 
@@ -37,6 +37,15 @@ Batch: TypeAlias = Any
 Location: TypeAlias = str | PathLike[str]
 Ids: TypeAlias = Literal["text", "int", "position"]
 Segments: TypeAlias = tuple[str, ...] | None  # None: all of them
+
+
+class Rows(TypedDict, total=False):
+    """Where rows have their events, and how workers come by the index and names by columns."""
+
+    version: str | None
+    event: str | None
+    ship: bool
+    case_sensitive: bool
 
 
 def use_given_device() -> None:
@@ -191,15 +200,15 @@ class Task:
         return events if self.case_sensitive else respelt(events, spellings(*opening, self.names))
 
 
-def listing(task: Task) -> Any:
-    """What gives the id at each position of the index, once."""
+def listed_ids(spark: SparkSession, task: Task) -> DataFrame:
+    """The `id` at each `position` of the index."""
 
     def work(batches: Iterable[Batch]) -> Iterator[Batch]:
         if any(batches):
             ids = task.opened().ids(tags=task.question.tags)
             yield pa.RecordBatch.from_pydict({"position": pa.array(ids.positions), "id": ids.array})
 
-    return work
+    return spark.range(1).mapInArrow(work, "position long, id string")
 
 
 def without(batch: Batch, column: str) -> Batch:

@@ -18,12 +18,12 @@ import numpy as np
 from remuda.arrays import Bools, Ints, Longs, starts_of
 from remuda.workload.columns import Columns, EventColumns, Workload, conjunctions, spans
 from remuda.workload.draws import (
+    ascending_ranks,
     below,
-    distinct_ranks,
-    first_columns,
     first_occurrences,
     ranks,
     sizes_around,
+    within_limits,
     zipf_weights,
 )
 
@@ -132,10 +132,7 @@ class BEGen:
         base_size = self.event_size - self.extra_size
         sizes = sizes_around(rng, base_size, self.event_spread, n).clip(min=1)
         widest = base_size + self.event_spread
-        drawn = distinct_ranks(rng, zipf_weights(self.n_dims, self.alpha), n, widest)
-        kept = first_columns(sizes, widest)
-        drawn = np.sort(np.where(kept, drawn, self.n_dims), axis=1)  # what is not kept goes last
-        dims = drawn[kept]
+        dims = ascending_ranks(rng, zipf_weights(self.n_dims, self.alpha), sizes, widest)
         values = below(rng, n_values[dims]).astype(np.int32)
         return EventColumns(starts_of(sizes), dims, values)
 
@@ -151,10 +148,7 @@ class BEGen:
         rows, dims = np.concatenate([rows, strange_rows]), np.concatenate([dims, strange])
         values = np.concatenate([values, below(rng, n_values[strange]).astype(np.int32)])
         kept = first_occurrences(rows, dims)  # where a strange attribute is not, after all
-        rows, dims, values = rows[kept], dims[kept], values[kept]
-        order = np.lexsort((dims, rows))
-        starts = starts_of(np.bincount(rows, minlength=self.n_events))
-        return EventColumns(starts, dims[order], values[order])
+        return EventColumns.of(rows[kept], dims[kept], values[kept], self.n_events)
 
 
 def n_bases(match_probability: float) -> int:
@@ -204,9 +198,8 @@ def derived(
 def _some_of_each(rng: np.random.Generator, rows: Longs, sizes: Longs) -> Bools:
     """A mask with `sizes[i]` entries of row i set, at random; rows ascend."""
     order = np.argsort(rows + rng.random(len(rows)))  # shuffled within each row
-    begins = starts_of(np.bincount(rows, minlength=len(sizes)))
     mask = np.zeros(len(rows), np.bool_)
-    mask[order] = np.arange(len(rows)) - begins[rows] < sizes[rows]
+    mask[order] = within_limits(rows, sizes)
     return mask
 
 

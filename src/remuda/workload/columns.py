@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Floats, Ints, Longs, starts_of
 from remuda.model.attributes import Attribute
@@ -59,6 +61,13 @@ class EventColumns:
     dims: Ints
     values: Ints
     weights: Floats | None = None  # of each value
+
+    @classmethod
+    def of(cls, rows: Longs, dims: NDArray[Any], values: NDArray[Any], n: int) -> EventColumns:
+        """Those of `n` events whose values are in any order, each in the row of its event."""
+        order = np.lexsort((dims, rows))
+        starts = starts_of(np.bincount(rows, minlength=n))
+        return cls(starts, dims[order].astype(np.int32), values[order].astype(np.int32))
 
     def __len__(self) -> int:
         return len(self.starts) - 1

@@ -49,6 +49,15 @@ def distinct_ranks(rng: np.random.Generator, weights: Floats, n_rows: int, n: in
     return rows
 
 
+def ascending_ranks(rng: np.random.Generator, weights: Floats, sizes: Longs, width: int) -> Ints:
+    """Distinct draws by weight, `sizes[i]` of at most `width` for row i, ascending in each."""
+    kept = first_columns(sizes, width)
+    drawn = distinct_ranks(rng, weights, len(sizes), width)
+    # what is not kept goes last
+    ascending: Ints = np.sort(np.where(kept, drawn, len(weights)), axis=1)[kept]
+    return ascending.astype(np.int32)
+
+
 def sizes_around(rng: np.random.Generator, mean: int, spread: int, n: int) -> Longs:
     """Sizes drawn evenly from `mean - spread` to `mean + spread`."""
     return rng.integers(mean - spread, mean + spread + 1, n)

@@ -9,7 +9,7 @@ import numpy as np
 
 from remuda.arrays import Longs, starts_of
 from remuda.workload.columns import Columns, EventColumns, Workload
-from remuda.workload.draws import distinct_ranks, first_columns, zipf_weights
+from remuda.workload.draws import ascending_ranks, zipf_weights
 
 _NAMES = tuple(string.ascii_lowercase)
 _N_VALUES = 100
@@ -56,8 +56,5 @@ class Mustang:
 
 def _pairs(rng: np.random.Generator, sizes: Longs) -> tuple[np.ndarray, np.ndarray]:
     """Distinct attributes for each row, ascending, with a value each."""
-    n, width = len(_NAMES), int(sizes.max(initial=0))
-    kept = first_columns(sizes, width)
-    drawn = distinct_ranks(rng, zipf_weights(n, 0), len(sizes), width)
-    dims = np.sort(np.where(kept, drawn, n), axis=1)[kept]
-    return dims.astype(np.int32), rng.integers(0, _N_VALUES, len(dims), np.int32)
+    dims = ascending_ranks(rng, zipf_weights(len(_NAMES), 0), sizes, int(sizes.max(initial=0)))
+    return dims, rng.integers(0, _N_VALUES, len(dims), np.int32)

@@ -155,9 +155,7 @@ class Keywords:
         rng = np.random.default_rng(self.seed)
         if self.queries:
             return self._read(rng)
-        word_dims, word_values, names = _split(_spelt(_vocabulary(rng, self.n_words)))
-        n_values = np.zeros(len(names), np.int32)
-        np.maximum.at(n_values, word_dims, word_values + 1)
+        word_dims, word_values, n_values, names = _split(_spelt(_vocabulary(rng, self.n_words)))
 
         def drawn(n: int, size: int, spread: int) -> EventColumns:
             sizes = sizes_around(rng, size, spread, n)
@@ -182,10 +180,8 @@ class Keywords:
             )
         ]
         known = {word: None for several in found for text in several for word in text}
-        word_dims, word_values, names = _split(list(known))
+        word_dims, word_values, n_values, names = _split(list(known))
         numbers = {word: number for number, word in enumerate(known)}
-        n_values = np.zeros(len(names), np.int32)
-        np.maximum.at(n_values, word_dims, word_values + 1)
         columns = []
         for several, own in zip(found, sizes, strict=True):
             chosen = np.array([numbers[word] for text in several for word in text], np.int64)
@@ -248,8 +244,8 @@ def _spelt(words: Ragged) -> list[str]:
     return ["".join(_LETTERS[letter] for letter in words.row(i)) for i in range(n)]
 
 
-def _split(words: list[str]) -> tuple[Ints, Ints, tuple[str, ...]]:
-    """The attribute and the value of each word, and the names of the attributes."""
+def _split(words: list[str]) -> tuple[Ints, Ints, Ints, tuple[str, ...]]:
+    """The attribute and the value of each word; how many values attributes have; their names."""
     cuts = [3 if len(word) > 6 else (len(word) + 1) // 2 for word in words]
     pairs = [(word[:cut], word[cut : 2 * cut]) for word, cut in zip(words, cuts, strict=True)]
     names = tuple(sorted({name for name, _ in pairs}))
@@ -259,6 +255,7 @@ def _split(words: list[str]) -> tuple[Ints, Ints, tuple[str, ...]]:
     return (
         np.array([dims[name] for name, _ in pairs], np.int32),
         np.array(numbers, np.int32),
+        np.array([len(values[name]) for name in names], np.int32),
         names,
     )
 
@@ -267,7 +264,4 @@ def _events(rows: Longs, dims: np.ndarray, values: np.ndarray, sizes: Longs) -> 
     """The first `sizes[i]` distinct dimensions of row i, ascending."""
     kept = np.flatnonzero(first_occurrences(rows, dims))
     kept = kept[within_limits(rows[kept], sizes)]
-    rows, dims, values = rows[kept], dims[kept], values[kept]
-    order = np.lexsort((dims, rows))
-    starts = starts_of(np.bincount(rows, minlength=len(sizes)))
-    return EventColumns(starts, dims[order].astype(np.int32), values[order].astype(np.int32))
+    return EventColumns.of(rows[kept], dims[kept], values[kept], len(sizes))

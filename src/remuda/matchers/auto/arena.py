@@ -9,45 +9,9 @@ from numpy.typing import NDArray
 
 from remuda.arrays import Floats, Ints, Longs, Ragged, starts_of
 from remuda.encoding.table import ClauseTable
-from remuda.jit import bare, inlined, kernel
-from remuda.matchers.auto.layout import (
-    CHUNK_KIND,
-    CHUNK_LEVEL,
-    CHUNK_N,
-    CHUNK_REST,
-    CHUNK_WORDS,
-    CLUSTER_AT,
-    CLUSTER_ENTRIES,
-    COLUMN_BYTE,
-    COLUMN_CELLS,
-    COLUMN_HAS_EVERY,
-    COLUMN_ROWS,
-    EXACT_LAST,
-    ONE,
-    PLACE_CELL,
-    PLACE_DIM,
-    PLACE_POSITION,
-    PLAIN,
-    RECORD_CLAUSE,
-    RECORD_EVERY,
-    RECORD_HAS_TAIL,
-    RECORD_MASKS,
-    RECORDS,
-    SHAPE_COLUMNS,
-    SHAPE_HAS_RECORDS,
-    SHAPE_WIDTH,
-    SIGNATURE_LEVEL,
-    SLICES,
-    TRAIT_FIRST_PAGE,
-    TRAIT_LARGE,
-    TRAIT_NUMBER,
-    TRAIT_PAGES,
-    TRAIT_WIDE,
-    U64,
-    get,
-    packed,
-    put,
-)
+from remuda.jit import bare, kernel
+from remuda.matchers.auto import layout as fields
+from remuda.matchers.auto.layout import ONE, PLAIN, RECORDS, SLICES, U64, get, packed, put
 from remuda.matchers.auto.runs import LARGE, bring_together
 from remuda.matchers.auto.slices import (
     BUCKETS,
@@ -64,10 +28,11 @@ from remuda.matchers.auto.words import Bytes, Material, PredicateWords
 from remuda.matchers.kernels.bits import prefetch
 from remuda.matchers.kernels.keys import Remainder
 from remuda.matchers.kernels.search import put as put_in_order
+from remuda.matchers.kernels.search import sort_by
 from remuda.matchers.levels import Standing
 
 _PART_WORDS = 1 << 25
-LEVEL_BITS = SIGNATURE_LEVEL.mask << SIGNATURE_LEVEL.shift
+LEVEL_BITS = fields.SIGNATURE_LEVEL.mask << fields.SIGNATURE_LEVEL.shift
 MOST_RECORDS = 1024
 _FARTHEST = 65_000  # a record's place in its chunk has 16 bits
 _SELECTIVE = 3  # such a predicate accepts at most one in so many spaces
@@ -133,11 +98,11 @@ def traits_of(table: ClauseTable, layout: Bytes, present: Floats, n_bits: int = 
     """What an event must know of dimensions; the commonest have a signature bit of their own."""
     traits = np.empty(table.n_dims, np.uint64)
     traits[np.argsort(-present, kind="stable")] = np.arange(table.n_dims) % n_bits
-    traits |= packed(layout.wide >= 0, TRAIT_WIDE)
-    traits |= packed(np.diff(table.space_starts) - 1 > LARGEST_DOMAIN, TRAIT_LARGE)
-    traits |= packed(layout.n_pages, TRAIT_PAGES)
-    traits |= packed(np.maximum(layout.wide, 0), TRAIT_NUMBER)
-    return traits | packed(layout.first_page, TRAIT_FIRST_PAGE)
+    traits |= packed(layout.wide >= 0, fields.TRAIT_WIDE)
+    traits |= packed(np.diff(table.space_starts) - 1 > LARGEST_DOMAIN, fields.TRAIT_LARGE)
+    traits |= packed(layout.n_pages, fields.TRAIT_PAGES)
+    traits |= packed(np.maximum(layout.wide, 0), fields.TRAIT_NUMBER)
+    return traits | packed(layout.first_page, fields.TRAIT_FIRST_PAGE)
 
 
 def places_of(table: ClauseTable, directory: U64, layout: Bytes, level_bits: np.uint64) -> U64:
@@ -153,9 +118,10 @@ def _write_places(places: U64, space_starts: Ints, layout: Bytes) -> None:
     n_positions = 63 - layout.dim_bits
     for dim in range(len(space_starts) - 1):
         first, paged = space_starts[dim], layout.n_pages[dim] > 0
-        own, position = put(dim, PLACE_DIM), 0
+        own, position = put(dim, fields.PLACE_DIM), 0
         for cell in range(space_starts[dim + 1] - first):
-            places[first + cell, 1] = own | put(position, PLACE_POSITION) | put(cell, PLACE_CELL)
+            place = put(position, fields.PLACE_POSITION) | put(cell, fields.PLACE_CELL)
+            places[first + cell, 1] = own | place
             if position < n_positions:
                 position += 1
             elif not paged:  # else the last one is "on another page"
@@ -185,7 +151,8 @@ def _write_clusters(  # noqa: C901, PLR0912, PLR0915 - what is called for each c
     clusters: Ragged,
     material: Material,
 ) -> np.int64:
-    entries, n_dims, halves = clusters.items, len(material.sizes), arena.view(np.uint32)
+    entries, n_dims = clusters.items, len(material.sizes)
+    octets, quarters, halves = arena.view(np.uint8), arena.view(np.uint16), arena.view(np.uint32)
     largest = 0
     for cluster in range(first, last):
         largest = max(largest, clusters.starts[cluster + 1] - clusters.starts[cluster])
@@ -202,7 +169,8 @@ def _write_clusters(  # noqa: C901, PLR0912, PLR0915 - what is called for each c
         begin, end = clusters.starts[cluster], clusters.starts[cluster + 1]
         if begin == end:
             continue
-        directory[cluster] = put(base + at, CLUSTER_AT) | put(end - begin, CLUSTER_ENTRIES)
+        directory[cluster] = put(base + at, fields.CLUSTER_AT)
+        directory[cluster] |= put(end - begin, fields.CLUSTER_ENTRIES)
         first_chunk = at
         n_plain = _plain_first(entries, begin, end, material.clauses.starts)
         if not _few_best_first(entries, begin, begin + n_plain, material.standing):
@@ -232,7 +200,11 @@ def _write_clusters(  # noqa: C901, PLR0912, PLR0915 - what is called for each c
                 n = most if share else n
                 if not _few_best_first(entries, begin, begin + n, material.standing):
                     _best_first(entries[begin : begin + n], material.standing)
-                after = _write_slices(arena, at, entries, begin, n, material, counters, rows)
+                columns = columns_of(entries, begin, n, material, counters)
+                after = _write_slices(
+                    arena, octets, quarters, halves, at, entries, begin, n, columns,
+                    material, counters.listed, rows,
+                )  # fmt: skip
                 if after == 0:
                     break
                 tally[0, SLICES] += n
@@ -269,9 +241,10 @@ def _few_best_first(entries: Ints, begin: int, end: int, standing: Standing) -> 
 @kernel
 def _best_first(entries: Ints, standing: Standing) -> None:
     """Sort many clauses by where they stand."""
-    places = np.sort(standing.places[entries])
+    places = np.empty(len(entries), np.int64)
     for j in range(len(entries)):
-        entries[j] = standing.clauses[places[j]]
+        places[j] = standing.places[entries[j]]
+    sort_by(places, entries)
 
 
 @bare
@@ -281,11 +254,11 @@ def _note_rest(arena: U64, first: int, end: int, chunks: Longs) -> None:
     while at < end:
         chunks[n] = at
         n += 1
-        at += int(get(arena[at], CHUNK_WORDS))
+        at += int(get(arena[at], fields.CHUNK_WORDS))
     best = np.uint64(255)
     for i in range(n - 1, -1, -1):
-        best = min(best, get(arena[chunks[i]], CHUNK_LEVEL))
-        arena[chunks[i]] |= put(best, CHUNK_REST)
+        best = min(best, get(arena[chunks[i]], fields.CHUNK_LEVEL))
+        arena[chunks[i]] |= put(best, fields.CHUNK_REST)
 
 
 @bare
@@ -336,8 +309,9 @@ def _plain_first(entries: Ints, begin: int, end: int, clause_starts: Longs) -> i
 @bare
 def _chunk_header(n: int, kind: int, n_words: int, best: int, material: Material) -> np.uint64:
     """The header of a chunk of n clauses, the best of which is given."""
-    header = put(n, CHUNK_N) | put(kind, CHUNK_KIND) | put(n_words, CHUNK_WORDS)
-    return np.uint64(header | put(material.standing.levels[best], CHUNK_LEVEL))
+    header = put(n, fields.CHUNK_N) | put(kind, fields.CHUNK_KIND)
+    header |= put(material.standing.levels[best], fields.CHUNK_LEVEL)
+    return np.uint64(header | put(n_words, fields.CHUNK_WORDS))
 
 
 @bare
@@ -429,29 +403,31 @@ def _write_record(arena: U64, at: int, clause: int, beyond: int, material: Mater
                 arena[w + t] = words.tails[words.tail_starts[p] + t]
             w += n
     if last_tail >= 0:
-        arena[last_tail] |= put(ONE, EXACT_LAST)
-    header = put(clause, RECORD_CLAUSE) | put(last_tail >= 0, RECORD_HAS_TAIL)
-    arena[at] = header | put(n_masks, RECORD_MASKS) | put(n_every, RECORD_EVERY)
+        arena[last_tail] |= put(ONE, fields.EXACT_LAST)
+    header = put(clause, fields.RECORD_CLAUSE) | put(last_tail >= 0, fields.RECORD_HAS_TAIL)
+    arena[at] = header | put(n_masks, fields.RECORD_MASKS) | put(n_every, fields.RECORD_EVERY)
     return w
 
 
-@inlined
+@bare
 def _write_slices(
     arena: U64,
+    octets: NDArray[np.uint8],
+    quarters: NDArray[np.uint16],
+    halves: U32,
     at: int,
     entries: Ints,
     begin: int,
     n: int,
+    columns: tuple[int, Longs, Ints, Ints],
     material: Material,
-    counters: Counters,
+    listed: Ints,
     rows: U64,
 ) -> int:
     """Write a sliced chunk; where it ends, or 0 where it would be too large."""
-    octets, quarters = arena.view(np.uint8), arena.view(np.uint16)
-    halves = arena.view(np.uint32)
-    lengths, sizes, listed = material.lengths, material.sizes, counters.listed
-    layout, starts_of_clauses = material.words.bytes, material.clauses.starts
-    n_columns, starts, bits, asked = columns_of(entries, begin, n, material, counters)
+    lengths, sizes, layout = material.lengths, material.sizes, material.words.bytes
+    starts_of_clauses = material.clauses.starts
+    n_columns, starts, bits, asked = columns
     has_records, limit = False, at
     for j in range(n_columns):
         has_records |= sizes[listed[j]] > LARGEST_DOMAIN
@@ -474,8 +450,8 @@ def _write_slices(
             return 0
         wide = layout.wide[dim]
         byte = dim if wide < 0 else layout.n_masked + wide
-        column = put(byte, COLUMN_BYTE) | put(has_every, COLUMN_HAS_EVERY)
-        column |= put(to_rows, COLUMN_ROWS) | put(w - at, COLUMN_CELLS)
+        column = put(byte, fields.COLUMN_BYTE) | put(has_every, fields.COLUMN_HAS_EVERY)
+        column |= put(to_rows, fields.COLUMN_ROWS) | put(w - at, fields.COLUMN_CELLS)
         arena[at + 2 + j] = column
         w = after
     for j in range(n):
@@ -489,7 +465,7 @@ def _write_slices(
                 return 0
             quarters[4 * places + j] = w - at
             w = _write_record(arena, w, clause, np.int64(LARGEST_DOMAIN), material)
-    shape = put(n_columns, SHAPE_COLUMNS) | put((n + 63) // 64, SHAPE_WIDTH)
-    arena[at + 1] = shape | put(has_records, SHAPE_HAS_RECORDS)
+    shape = put(n_columns, fields.SHAPE_COLUMNS) | put((n + 63) // 64, fields.SHAPE_WIDTH)
+    arena[at + 1] = shape | put(has_records, fields.SHAPE_HAS_RECORDS)
     arena[at] = _chunk_header(n, np.int64(SLICES), w - at, entries[begin], material)
     return int(w)

@@ -9,30 +9,9 @@ from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Ints, Longs
 from remuda.jit import bare, inlined, kernel
-from remuda.matchers.auto.blocks import FULL, SIZE, Blocks, append, next_block
-from remuda.matchers.auto.layout import (
-    CHUNK_KIND,
-    CHUNK_N,
-    CHUNK_WORDS,
-    CLUSTER_AT,
-    CLUSTER_ENTRIES,
-    ONE,
-    PLACE_CELL,
-    PLACE_DIM,
-    PLACE_POSITION,
-    PLAIN,
-    RECORD_CLAUSE,
-    RECORDS,
-    SHAPE_HAS_RECORDS,
-    SHAPE_WIDTH,
-    TRAIT_BIT,
-    TRAIT_WIDE,
-    TWO,
-    U64,
-    ZERO,
-    Built,
-    get,
-)
+from remuda.matchers.auto import layout as fields
+from remuda.matchers.auto.blocks import FULL, Blocks, append, next_block
+from remuda.matchers.auto.layout import ONE, PLAIN, RECORDS, TWO, U64, ZERO, Built, get
 from remuda.matchers.auto.single import LISTED, enter_wide, find_at
 from remuda.matchers.auto.slices import MOST_CLAUSES
 from remuda.matchers.auto.walk import (
@@ -78,11 +57,12 @@ def entries_met(starts: Longs, spaces: Ints, first: int, last: int, places: U64)
     n, n_sampled = np.uint64(0), 0
     for event in range(first, last, _SAMPLED):
         n_sampled += 1
-        n += get(places[len(places) - 2], CLUSTER_ENTRIES)
+        n += get(places[len(places) - 2], fields.CLUSTER_ENTRIES)
         for i in range(starts[event], starts[event + 1]):
             at = np.uint64(spaces[i]) * TWO
-            n += get(places[at], CLUSTER_ENTRIES)
-            n += get(places[at - get(places[at + ONE], PLACE_CELL) * TWO], CLUSTER_ENTRIES)
+            n += get(places[at], fields.CLUSTER_ENTRIES)
+            missing = at - get(places[at + ONE], fields.PLACE_CELL) * TWO
+            n += get(places[missing], fields.CLUSTER_ENTRIES)
     return np.int64(n) * (last - first) // n_sampled  # type: ignore[return-value]
 
 
@@ -138,13 +118,13 @@ def find_together(
         begin, end = np.uint64(batch.begins[c]), np.uint64(visitors[clusters[c]])
         visitors[clusters[c]] = 0
         if c + 4 < n_clusters:
-            prefetch(arena, get(places[2 * np.int64(clusters[c + 4])], CLUSTER_AT))
+            prefetch(arena, get(places[2 * np.int64(clusters[c + 4])], fields.CLUSTER_AT))
         cluster = places[2 * np.int64(clusters[c])]
-        at, left = get(cluster, CLUSTER_AT), get(cluster, CLUSTER_ENTRIES)
+        at, left = get(cluster, fields.CLUSTER_AT), get(cluster, fields.CLUSTER_ENTRIES)
         while left > ZERO and enough:
             header = arena[at]
-            n_here, kind = get(header, CHUNK_N), get(header, CHUNK_KIND)
-            after = at + get(header, CHUNK_WORDS)
+            n_here, kind = get(header, fields.CHUNK_N), get(header, fields.CHUNK_KIND)
+            after = at + get(header, fields.CHUNK_WORDS)
             if kind == np.uint64(RECORDS):  # written out here: the call would cost as much
                 signatures = at + ONE
                 records = (signatures + n_here) * TWO
@@ -210,17 +190,17 @@ def _register(
         for i in range(starts[first + np.int64(k)], starts[first + np.int64(k) + 1]):
             space = np.uint64(spaces[i])
             place = places[space * TWO + ONE]
-            dim, cell = get(place, PLACE_DIM), get(place, PLACE_CELL)
+            dim, cell = get(place, fields.PLACE_DIM), get(place, fields.PLACE_CELL)
             if state[base + dim]:
                 listed[k] = True
             trait = built.traits[dim]
-            state[base + dim] = get(place, PLACE_POSITION)
-            if get(trait, TRAIT_WIDE):
+            state[base + dim] = get(place, fields.PLACE_POSITION)
+            if get(trait, fields.TRAIT_WIDE):
                 enter_wide(
                     trait, cell, built.dim_bits, built.n_masked, state, base,
                     batch.cells, k * n_cells,
                 )  # fmt: skip
-            present |= ONE << get(trait, TRAIT_BIT)
+            present |= ONE << get(trait, fields.TRAIT_BIT)
             if places[space * TWO]:
                 n_clusters = _count(space, visitors, clusters, n_clusters)
                 visits[n_visits] = space
@@ -262,21 +242,12 @@ def _count(cluster: np.uint64, visitors: U32, clusters: U32, n_clusters: np.uint
 def _copy_plain(
     at: np.uint64, begin: np.uint64, end: np.uint64, visiting: U32, arena: U64, blocks: Blocks
 ) -> None:
-    halves = arena.view(np.uint32)
-    ids = (at + ONE) * TWO
-    n_here = get(arena[at], CHUNK_N)
+    first, n = 2 * (np.int64(at) + 1), np.int64(get(arena[at], fields.CHUNK_N))
+    clauses = arena.view(np.int32)[first : first + n]
     for v in range(begin, end):
-        k = visiting[v]
-        cursor = blocks.cursors[k]
-        if blocks.n_used[0] + np.int64(n_here) // SIZE + 2 > len(blocks.links):
+        if not append(np.int64(visiting[v]), clauses, n, blocks):
             blocks.n_used[0] = len(blocks.links)
             return
-        for j in range(n_here):
-            if cursor & FULL == 0:
-                cursor = next_block(np.int64(k), cursor, blocks)
-            blocks.rows[cursor] = halves[ids + j]
-            cursor += 1
-        blocks.cursors[k] = cursor
 
 
 @bare
@@ -305,7 +276,7 @@ def _verify(
             cursor = blocks.cursors[k]
             if cursor & FULL == 0:
                 cursor = next_block(np.int64(k), cursor, blocks)
-            blocks.rows[cursor] = get(arena[record], RECORD_CLAUSE)
+            blocks.rows[cursor] = get(arena[record], fields.RECORD_CLAUSE)
             blocks.cursors[k] = cursor + 1
     return ZERO
 
@@ -329,7 +300,7 @@ def _scan_slices(
     halves = arena.view(np.uint32)
     shape = arena[at + ONE]
     first_id = ids_of(at, shape)
-    first_record = records_of(at, shape, get(arena[at], CHUNK_N))
+    first_record = records_of(at, shape, get(arena[at], fields.CHUNK_N))
     n, n_verified = n_waiting, np.int64(0)
     for v in range(begin, end):
         k = np.uint64(batch.visiting[v])
@@ -338,13 +309,13 @@ def _scan_slices(
             continue
         n_found = ZERO
         ids, records = first_id, first_record
-        for _ in range(get(shape, SHAPE_WIDTH)):
+        for _ in range(get(shape, fields.SHAPE_WIDTH)):
             held = a
             while held:
                 bit = trailing_zeros(held)
                 held &= held - ONE
                 record = ZERO
-                if get(shape, SHAPE_HAS_RECORDS):
+                if get(shape, fields.SHAPE_HAS_RECORDS):
                     record = np.uint64(quarters[records + bit])
                 if record:
                     batch.waiting[n] = at + record

@@ -7,50 +7,46 @@ twice: rows are written to an array with room for each clause once.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from remuda.arrays import Ints, Longs, Ragged
 from remuda.encoding.checks import check, check_ragged, check_starts, check_within
 from remuda.encoding.plan import MAX_PREDICATES
 from remuda.encoding.table import ClauseTable
-from remuda.jit import inlined, kernel
+from remuda.jit import bare, inlined, kernel
+from remuda.matchers.auto import layout as fields
 from remuda.matchers.auto.arena import LEVEL_BITS, MOST_RECORDS, places_of, traits_of
 from remuda.matchers.auto.denials import Denials
-from remuda.matchers.auto.layout import (
-    CHUNK_KIND,
-    CHUNK_N,
-    CHUNK_WORDS,
-    CLUSTER_AT,
-    CLUSTER_ENTRIES,
-    COLUMN_BYTE,
-    COLUMN_CELLS,
-    COLUMN_HAS_EVERY,
-    COLUMN_ROWS,
-    EXACT_FORM,
-    EXACT_LAST,
-    EXACT_PAYLOAD,
-    EXACT_WIDE,
-    PLAIN,
-    RECORD_CLAUSE,
-    RECORD_EVERY,
-    RECORD_HAS_TAIL,
-    RECORD_MASKS,
-    RECORDS,
-    SHAPE_COLUMNS,
-    SHAPE_HAS_RECORDS,
-    SHAPE_WIDTH,
-    SLICES,
-    TRAIT_BIT,
-    U64,
-    ZERO,
-    Field,
-    get,
-)
+from remuda.matchers.auto.layout import PLAIN, RECORDS, SLICES, U64, ZERO, Field, get
 from remuda.matchers.auto.slices import LARGEST_DOMAIN, MOST_CLAUSES
 from remuda.matchers.auto.words import CELLS, SPAN, SPANS, bytes_of
 
 _MOST_MASKS = 4 * MAX_PREDICATES  # a predicate has a word for each of at most four pages
 _NOWHERE, _EVERYWHERE = -2, -1  # homes of a clause, beside the dimension of its key
+
+
+class Walk(NamedTuple):
+    """What is known beforehand, and what was met on the way: all of these are of each clause."""
+
+    dim_bits: int
+    n_masked: int
+    n_wide: int
+    cells: Ints  # but these, which are of each byte of an event
+    homes: Longs  # under which key it has its entries
+    met: Longs  # the cluster that it was met in last
+    records: Longs  # the record that was looked at
+
+
+class Chunk(NamedTuple):
+    """A chunk of n clauses, whose home is that of its cluster."""
+
+    at: int
+    n: int
+    end: int
+    cluster: int
+    home: np.int64
 
 
 def check_arena(table: ClauseTable, arena: U64, places: U64, traits: U64) -> Longs:
@@ -62,15 +58,19 @@ def check_arena(table: ClauseTable, arena: U64, places: U64, traits: U64) -> Lon
     check(np.array_equal(places, places_of(table, directory, layout, places[-1])), "places")
     check(traits.shape == (table.n_dims,), "traits")
     known = traits_of(table, layout, np.zeros(table.n_dims))
-    check(not ((traits ^ known) & ~(TRAIT_BIT.mask << TRAIT_BIT.shift)).any(), "traits")
+    check(
+        not ((traits ^ known) & ~(fields.TRAIT_BIT.mask << fields.TRAIT_BIT.shift)).any(), "traits"
+    )
     sizes = (np.diff(table.space_starts) - 1).astype(np.int32)
-    homes = np.full(table.n_clauses, _NOWHERE, np.int64)
-    sound = _sound(
-        arena, directory, table.dim_of_space(), table.space_starts, layout.dim_bits,
-        layout.n_masked, layout.n_wide, _cells(sizes, layout.wide, layout.n_masked), homes,
-    )  # fmt: skip
-    check(sound, "clusters")
-    return homes
+    walk = Walk(
+        layout.dim_bits,
+        layout.n_masked,
+        layout.n_wide,
+        _cells(sizes, layout.wide, layout.n_masked),
+        *(np.full(table.n_clauses, nothing, np.int64) for nothing in (_NOWHERE, -1, -1)),
+    )
+    check(_sound(arena, directory, table.dim_of_space(), table.space_starts, walk), "clusters")
+    return walk.homes
 
 
 def check_denials(denials: Denials, table: ClauseTable, homes: Longs) -> None:
@@ -113,24 +113,12 @@ def _number(word: np.uint64, field: Field) -> int:
 
 
 @kernel
-def _sound(
-    arena: U64,
-    directory: U64,
-    dim_of_space: Ints,
-    space_starts: Ints,
-    dim_bits: int,
-    n_masked: int,
-    n_wide: int,
-    cells: Ints,
-    homes: Longs,
-) -> bool:
-    """Walk the chunks of all clusters; `homes` learns where each clause is met."""
-    met = np.full(len(homes), -1, np.int64)  # the cluster that a clause was met in last
-    records = np.full(len(homes), -1, np.int64)  # the record of each clause that was looked at
+def _sound(arena: U64, directory: U64, dim_of_space: Ints, space_starts: Ints, walk: Walk) -> bool:
+    """Walk the chunks of all clusters, and learn where each clause is met."""
     left_of_all = 2 * np.int64(len(arena))  # an entry takes half a word at least
     for cluster in range(len(directory)):
-        at = _number(directory[cluster], CLUSTER_AT)
-        left = _number(directory[cluster], CLUSTER_ENTRIES)
+        at = _number(directory[cluster], fields.CLUSTER_AT)
+        left = _number(directory[cluster], fields.CLUSTER_ENTRIES)
         home = np.int64(_EVERYWHERE)
         if cluster < len(dim_of_space):
             dim = np.int64(dim_of_space[cluster])
@@ -141,22 +129,18 @@ def _sound(
         while left > 0:
             if at >= len(arena):
                 return False
-            n = _number(arena[at], CHUNK_N)
-            kind = _number(arena[at], CHUNK_KIND)
-            end = at + _number(arena[at], CHUNK_WORDS)
+            n = _number(arena[at], fields.CHUNK_N)
+            kind = _number(arena[at], fields.CHUNK_KIND)
+            end = at + _number(arena[at], fields.CHUNK_WORDS)
             if not 1 <= n <= left or not at < end <= len(arena):
                 return False
+            chunk = Chunk(at, n, end, cluster, home)
             if kind == RECORDS:
-                sound = _records_sound(
-                    arena, at, n, end, cluster, home, dim_bits, n_masked, n_wide, homes, met,
-                    records,
-                )  # fmt: skip
+                sound = _records_sound(arena, chunk, walk)
             elif kind == PLAIN:
-                sound = _plain_sound(arena, at, n, end, cluster, home, homes, met)
+                sound = _plain_sound(arena, chunk, walk)
             elif kind == SLICES:
-                sound = _slices_sound(
-                    arena, at, n, end, cluster, home, dim_bits, n_masked, n_wide, cells, homes, met
-                )
+                sound = _slices_sound(arena, chunk, walk)
             else:
                 sound = False
             if not sound:
@@ -166,88 +150,75 @@ def _sound(
     return True
 
 
-@kernel
-def _note(clause: int, cluster: int, home: int, homes: Longs, met: Longs) -> bool:
+@bare
+def _note(clause: int, chunk: Chunk, walk: Walk) -> bool:
     """Whether the clause may be met here: once in a cluster, and under one key alone."""
-    if not 0 <= clause < len(homes) or met[clause] == cluster:
+    homes, met = walk.homes, walk.met
+    if not 0 <= clause < len(homes) or met[clause] == chunk.cluster:
         return False
-    if homes[clause] != home and homes[clause] != _NOWHERE:
+    if homes[clause] != chunk.home and homes[clause] != _NOWHERE:
         return False
-    homes[clause], met[clause] = home, cluster
+    homes[clause], met[clause] = chunk.home, chunk.cluster
     return True
 
 
 @kernel
-def _plain_sound(
-    arena: U64, at: int, n: int, end: int, cluster: int, home: int, homes: Longs, met: Longs
-) -> bool:
-    if at + 1 + (n + 1) // 2 > end:
+def _plain_sound(arena: U64, chunk: Chunk, walk: Walk) -> bool:
+    if chunk.at + 1 + (chunk.n + 1) // 2 > chunk.end:
         return False
     halves = arena.view(np.uint32)
-    for j in range(n):
-        if not _note(np.int64(halves[2 * (at + 1) + j]), cluster, home, homes, met):
+    for j in range(chunk.n):  # noqa: SIM110 - a kernel
+        if not _note(np.int64(halves[2 * (chunk.at + 1) + j]), chunk, walk):
             return False
     return True
 
 
 @kernel
-def _records_sound(
-    arena: U64,
-    at: int,
-    n: int,
-    end: int,
-    cluster: int,
-    home: int,
-    dim_bits: int,
-    n_masked: int,
-    n_wide: int,
-    homes: Longs,
-    met: Longs,
-    records: Longs,
-) -> bool:
-    if n > MOST_RECORDS or at + 1 + n + (n + 1) // 2 > end:
+def _records_sound(arena: U64, chunk: Chunk, walk: Walk) -> bool:
+    at, n, records = chunk.at, chunk.n, walk.records
+    if n > MOST_RECORDS or at + 1 + n + (n + 1) // 2 > chunk.end:
         return False
     halves = arena.view(np.uint32)
     for j in range(n):
         record = np.int64(halves[2 * (at + 1 + n) + j])
         if record >= len(arena):
             return False
-        clause = _number(arena[record], RECORD_CLAUSE)
-        if not _note(clause, cluster, home, homes, met):
+        clause = _number(arena[record], fields.RECORD_CLAUSE)
+        if not _note(clause, chunk, walk):
             return False
         if records[clause] != record:  # a clause has one record, under however many spaces
-            if not _record_sound(arena, record, dim_bits, n_masked, n_wide):
+            if not _record_sound(arena, record, walk):
                 return False
             records[clause] = record
     return True
 
 
 @kernel
-def _record_sound(arena: U64, record: int, dim_bits: int, n_masked: int, n_wide: int) -> bool:
+def _record_sound(arena: U64, record: int, walk: Walk) -> bool:
     header = arena[record]
-    n_masks = _number(header, RECORD_MASKS)
-    n_every = _number(header, RECORD_EVERY)
+    n_masks = _number(header, fields.RECORD_MASKS)
+    n_every = _number(header, fields.RECORD_EVERY)
     w, stop = record + 1, record + 1 + n_masks
     if n_masks > _MOST_MASKS or n_every > n_masks or stop > len(arena):
         return False
-    dim_mask = (np.uint64(1) << np.uint64(dim_bits)) - np.uint64(1)
+    dim_mask = (np.uint64(1) << np.uint64(walk.dim_bits)) - np.uint64(1)
     while w < stop:
-        if np.int64(arena[w] & dim_mask) >= n_masked:
+        if np.int64(arena[w] & dim_mask) >= walk.n_masked:
             return False
         w += 1
-    if get(header, RECORD_HAS_TAIL) == ZERO:
+    if get(header, fields.RECORD_HAS_TAIL) == ZERO:
         return True
-    return bool(_tail_sound(arena, w, n_wide))
+    return bool(_tail_sound(arena, w, walk.n_wide))
 
 
 @kernel
 def _tail_sound(arena: U64, w: int, n_wide: int) -> bool:
     """Whether the exact words from `w` on come to an end, and lie in the arena with their lists."""
     for _ in range(MAX_PREDICATES):
-        if w >= len(arena) or _number(arena[w], EXACT_WIDE) >= n_wide:
+        if w >= len(arena) or _number(arena[w], fields.EXACT_WIDE) >= n_wide:
             return False
-        form = _number(arena[w], EXACT_FORM)
-        payload = _number(arena[w], EXACT_PAYLOAD)
+        form = _number(arena[w], fields.EXACT_FORM)
+        payload = _number(arena[w], fields.EXACT_PAYLOAD)
         n_words = (payload + 3) // 4 if form == CELLS else np.int64(form == SPANS)
         if form not in (SPAN, CELLS, SPANS) or w + 1 + n_words > len(arena):
             return False
@@ -255,55 +226,43 @@ def _tail_sound(arena: U64, w: int, n_wide: int) -> bool:
             first = arena[w + 1]
             if first > np.uint64(len(arena)) or np.int64(first) + payload > len(arena):
                 return False
-        if get(arena[w], EXACT_LAST):
+        if get(arena[w], fields.EXACT_LAST):
             return True
         w += 1 + int(n_words)
     return False
 
 
 @kernel
-def _slices_sound(
-    arena: U64,
-    at: int,
-    n: int,
-    end: int,
-    cluster: int,
-    home: int,
-    dim_bits: int,
-    n_masked: int,
-    n_wide: int,
-    cells: Ints,
-    homes: Longs,
-    met: Longs,
-) -> bool:
+def _slices_sound(arena: U64, chunk: Chunk, walk: Walk) -> bool:
+    at, n, end = chunk.at, chunk.n, chunk.end
     if n > MOST_CLAUSES or at + 2 > end:
         return False
     shape, width = arena[at + 1], (n + 63) // 64
-    n_columns = _number(shape, SHAPE_COLUMNS)
-    has_records = get(shape, SHAPE_HAS_RECORDS) != ZERO
+    n_columns = _number(shape, fields.SHAPE_COLUMNS)
+    has_records = get(shape, fields.SHAPE_HAS_RECORDS) != ZERO
     ids = at + 2 + n_columns
     places = ids + (n + 1) // 2
-    if n_columns < 1 or _number(shape, SHAPE_WIDTH) != width:
+    if n_columns < 1 or _number(shape, fields.SHAPE_WIDTH) != width:
         return False
     if places + ((n + 3) // 4 if has_records else 0) > end:
         return False
     for j in range(n_columns):
         # who is behind the last clause must be refused by some column; it is the first
         spare = n % 64 if j == 0 else 0
-        if not _column_sound(arena, at, end, arena[at + 2 + j], width, spare, cells):
+        if not _column_sound(arena, at, end, arena[at + 2 + j], width, spare, walk.cells):
             return False
     halves, quarters = arena.view(np.uint32), arena.view(np.uint16)
     for j in range(n):
         clause = np.int64(halves[2 * ids + j])
-        if not _note(clause, cluster, home, homes, met):
+        if not _note(clause, chunk, walk):
             return False
         place = np.int64(quarters[4 * places + j]) if has_records else 0
         if place == 0:
             continue
         record = at + place
-        if record >= len(arena) or _number(arena[record], RECORD_CLAUSE) != clause:
+        if record >= len(arena) or _number(arena[record], fields.RECORD_CLAUSE) != clause:
             return False
-        if not _record_sound(arena, record, dim_bits, n_masked, n_wide):
+        if not _record_sound(arena, record, walk):
             return False
     return True
 
@@ -313,14 +272,14 @@ def _column_sound(
     arena: U64, at: int, end: int, column: np.uint64, width: int, spare: int, cells: Ints
 ) -> bool:
     """Whether each cell chooses a row of the chunk, which refuses whatever is beyond `spare`."""
-    byte = _number(column, COLUMN_BYTE)
+    byte = _number(column, fields.COLUMN_BYTE)
     if byte >= len(cells) or cells[byte] == 0:
         return False
-    first = at + _number(column, COLUMN_CELLS)
-    to_rows = _number(column, COLUMN_ROWS)
+    first = at + _number(column, fields.COLUMN_CELLS)
+    to_rows = _number(column, fields.COLUMN_ROWS)
     if first + (cells[byte] + 7) // 8 > end or first + to_rows > end:
         return False
-    if get(column, COLUMN_HAS_EVERY) and to_rows < width:
+    if get(column, fields.COLUMN_HAS_EVERY) and to_rows < width:
         return False
     octets = arena.view(np.uint8)
     for cell in range(cells[byte]):

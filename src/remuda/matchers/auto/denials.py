@@ -21,6 +21,7 @@ from remuda.matchers.auto.blocks import Blocks, append
 from remuda.matchers.auto.layout import ONE, PLACE_CELL, PLACE_DIM, U64, ZERO, get
 from remuda.matchers.auto.words import refused_span
 from remuda.matchers.kernels.bits import trailing_zeros
+from remuda.matchers.kernels.growth import copy_into
 from remuda.pointers import as_frozen, pointer
 
 _SHIFT = 4
@@ -252,14 +253,14 @@ def _strike_list(spaces: Ints, held: U64, any_clauses: Ints, denials: Denials) -
     before, contented = held.copy(), np.zeros(len(any_clauses), np.bool_)
     after = held.copy()
     for j in range(len(spaces)):
-        held[:] = before
+        copy_into(held, before)
         _strike_space(spaces[j], held, denials)
         for c in range(len(any_clauses)):
             word = held[any_clauses[c] >> 6] >> np.uint64(any_clauses[c] & 63)
             contented[c] |= (word & ONE) != ZERO
         for y in range(len(held)):
             after[y] &= held[y]
-    held[:] = after
+    copy_into(held, after)
     for c in range(len(any_clauses)):
         if contented[c]:
             held[any_clauses[c] >> 6] |= ONE << np.uint64(any_clauses[c] & 63)

@@ -13,6 +13,9 @@ behind the last space, which every event visits, with the bits of signatures tha
 `traits` has a word for each dimension.
 
 A change of anything here is another layout on disk: `Auto.features` has its number.
+
+Kernels take fields by way of this module, and are known by its text then: nothing here is made of
+another module's constants.
 """
 
 from __future__ import annotations
@@ -50,7 +53,7 @@ RECORDS, SLICES, PLAIN = 0, 1, 2
 CHUNK_N, CHUNK_KIND, CHUNK_LEVEL, CHUNK_REST, CHUNK_WORDS = _divided(14, 2, 8, 8, 32)
 
 # where clauses have merits, fewer bits are left for dimensions: levels.py
-SIGNATURE_BITS, SIGNATURE_LEVEL = _divided(59, 5)
+_, SIGNATURE_LEVEL = _divided(59, 5)
 
 RECORD_CLAUSE, RECORD_HAS_TAIL, RECORD_MASKS, RECORD_EVERY = _divided(31, 1, 16, 16)
 

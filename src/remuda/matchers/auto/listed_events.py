@@ -14,30 +14,9 @@ from numpy.typing import NDArray
 
 from remuda.arrays import Bools, Ints, Longs
 from remuda.jit import apart, bare, kernel
+from remuda.matchers.auto import layout as fields
 from remuda.matchers.auto.blocks import Blocks, append
-from remuda.matchers.auto.layout import (
-    EXACT_EVERY,
-    EXACT_LAST,
-    EXACT_ON_MISSING,
-    EXACT_WIDE,
-    ONE,
-    PLACE_CELL,
-    PLACE_DIM,
-    PLACE_POSITION,
-    RECORD_CLAUSE,
-    RECORD_EVERY,
-    RECORD_HAS_TAIL,
-    RECORD_MASKS,
-    TRAIT_BIT,
-    TRAIT_FIRST_PAGE,
-    TRAIT_NUMBER,
-    TRAIT_PAGES,
-    TRAIT_WIDE,
-    U64,
-    ZERO,
-    Built,
-    get,
-)
+from remuda.matchers.auto.layout import ONE, U64, ZERO, Built, get
 from remuda.matchers.auto.walk import ListedSpaces, walk
 from remuda.matchers.auto.words import accepts_cell, next_exact
 from remuda.pointers import as_frozen, pointer
@@ -74,10 +53,10 @@ def find_listed(
     present = places[len(places) - 1]
     for i in range(begin, end):
         place = places[2 * spaces[i] + 1]
-        dim = np.int64(get(place, PLACE_DIM))
+        dim = np.int64(get(place, fields.PLACE_DIM))
         if last[dim] == 0:
             first[dim] = i
-            present |= ONE << get(built.traits[dim], TRAIT_BIT)
+            present |= ONE << get(built.traits[dim], fields.TRAIT_BIT)
         last[dim] = i + 1
         _enter(place, built, listing)
     n, n_verified = _visit(
@@ -86,8 +65,8 @@ def find_listed(
     )  # fmt: skip
     for i in range(begin, end):
         place = places[2 * spaces[i] + 1]
-        if first[np.int64(get(place, PLACE_DIM))] == i:
-            cluster = places[2 * (spaces[i] - np.int64(get(place, PLACE_CELL)))]
+        if first[np.int64(get(place, fields.PLACE_DIM))] == i:
+            cluster = places[2 * (spaces[i] - np.int64(get(place, fields.PLACE_CELL)))]
             n, n_verified = _visit(
                 cluster, spaces, built, octets, quarters, halves, ~present, listing, n, n_verified
             )
@@ -130,27 +109,27 @@ def find_listed_alone(
 @bare
 def _enter(place: np.uint64, built: Built, listing: Listing) -> None:
     positions, first, last = listing.positions, listing.first, listing.last
-    dim, cell = np.int64(get(place, PLACE_DIM)), get(place, PLACE_CELL)
+    dim, cell = np.int64(get(place, fields.PLACE_DIM)), get(place, fields.PLACE_CELL)
     trait, n_positions = built.traits[dim], np.uint64(63 - built.dim_bits)
-    positions[dim] = (positions[dim] & ~ONE) | ONE << get(place, PLACE_POSITION)
-    if get(trait, TRAIT_WIDE):
-        byte = built.n_masked + np.int64(get(trait, TRAIT_NUMBER))
+    positions[dim] = (positions[dim] & ~ONE) | ONE << get(place, fields.PLACE_POSITION)
+    if get(trait, fields.TRAIT_WIDE):
+        byte = built.n_masked + np.int64(get(trait, fields.TRAIT_NUMBER))
         first[byte], last[byte] = first[dim], last[dim]
-        if get(trait, TRAIT_PAGES) and cell >= n_positions:
-            page = get(trait, TRAIT_FIRST_PAGE) + cell // n_positions - ONE
+        if get(trait, fields.TRAIT_PAGES) and cell >= n_positions:
+            page = get(trait, fields.TRAIT_FIRST_PAGE) + cell // n_positions - ONE
             positions[page] = (positions[page] & ~ONE) | ONE << (cell % n_positions + ONE)
 
 
 @bare
 def _leave(place: np.uint64, built: Built, listing: Listing) -> None:
-    dim = np.int64(get(place, PLACE_DIM))
+    dim = np.int64(get(place, fields.PLACE_DIM))
     trait = built.traits[dim]
     listing.first[dim], listing.last[dim], listing.positions[dim] = 0, 0, ONE
-    if get(trait, TRAIT_WIDE):
-        byte = built.n_masked + np.int64(get(trait, TRAIT_NUMBER))
+    if get(trait, fields.TRAIT_WIDE):
+        byte = built.n_masked + np.int64(get(trait, fields.TRAIT_NUMBER))
         listing.first[byte], listing.last[byte] = 0, 0
-        for page in range(get(trait, TRAIT_PAGES)):
-            listing.positions[get(trait, TRAIT_FIRST_PAGE) + page] = ONE
+        for page in range(get(trait, fields.TRAIT_PAGES)):
+            listing.positions[get(trait, fields.TRAIT_FIRST_PAGE) + page] = ONE
 
 
 @apart
@@ -178,7 +157,7 @@ def _visit(
     for q in range(n_queued):
         record = listing.queue[q]
         if _record_holds(record, spaces, built, quarters, listing):
-            n = _note(np.int64(get(arena[record], RECORD_CLAUSE)), listing, n)
+            n = _note(np.int64(get(arena[record], fields.RECORD_CLAUSE)), listing, n)
     return n, n_verified + np.int64(n_queued)
 
 
@@ -205,15 +184,15 @@ def _record_holds(
     shift = np.uint64(built.dim_bits)
     header = arena[record]
     w = record + ONE
-    stop = w + get(header, RECORD_MASKS)
-    every_from = stop - get(header, RECORD_EVERY)
+    stop = w + get(header, fields.RECORD_MASKS)
+    every_from = stop - get(header, fields.RECORD_EVERY)
     while w < stop:
         word = arena[w]
         byte = np.int64(word & ((ONE << shift) - ONE))
         if w >= every_from:
             if positions[byte] & ~(word >> shift):
                 return False
-        elif byte < len(traits) and get(traits[byte], TRAIT_PAGES):
+        elif byte < len(traits) and get(traits[byte], fields.TRAIT_PAGES):
             after = _end_of_pages(w, stop, arena, shift, traits[byte])
             if not _pages_accept(w, after, arena, shift, traits[byte], positions):
                 return False
@@ -221,13 +200,13 @@ def _record_holds(
         elif (positions[byte] & (word >> shift)) == ZERO:
             return False
         w += ONE
-    if get(header, RECORD_HAS_TAIL) == ZERO:
+    if get(header, fields.RECORD_HAS_TAIL) == ZERO:
         return True
     while True:
         word = arena[w]
         if not _exact_word_holds(w, word, spaces, built, quarters, listing):
             return False
-        if get(word, EXACT_LAST):
+        if get(word, fields.EXACT_LAST):
             return True
         w = next_exact(w, word)
 
@@ -237,8 +216,8 @@ def _end_of_pages(
     w: np.uint64, stop: np.uint64, arena: U64, shift: np.uint64, trait: np.uint64
 ) -> np.uint64:
     """Where the words of the predicate end whose first is at `w`."""
-    first_page = get(trait, TRAIT_FIRST_PAGE)
-    n_pages = get(trait, TRAIT_PAGES)
+    first_page = get(trait, fields.TRAIT_FIRST_PAGE)
+    n_pages = get(trait, fields.TRAIT_PAGES)
     w += ONE
     while w < stop:
         byte = arena[w] & ((ONE << shift) - ONE)
@@ -269,8 +248,8 @@ def _pages_accept(
         return True
     if (mine & accepted & elsewhere) == ZERO:
         return False
-    for i in range(get(trait, TRAIT_PAGES)):
-        page = get(trait, TRAIT_FIRST_PAGE) + i
+    for i in range(get(trait, fields.TRAIT_PAGES)):
+        page = get(trait, fields.TRAIT_FIRST_PAGE) + i
         if positions[page] == ONE:
             continue
         accepted = ~ZERO
@@ -291,12 +270,12 @@ def _exact_word_holds(
     quarters: NDArray[np.uint16],
     listing: Listing,
 ) -> bool:
-    byte = built.n_masked + np.int64(get(word, EXACT_WIDE))
+    byte = built.n_masked + np.int64(get(word, fields.EXACT_WIDE))
     if listing.last[byte] == 0:
-        return bool(get(word, EXACT_ON_MISSING))
-    wanted = not get(word, EXACT_EVERY)  # any accepted space decides, or any refused one
+        return bool(get(word, fields.EXACT_ON_MISSING))
+    wanted = not get(word, fields.EXACT_EVERY)  # any accepted space decides, or any refused one
     for i in range(listing.first[byte], listing.last[byte]):
-        cell = get(built.places[2 * spaces[i] + 1], PLACE_CELL)
+        cell = get(built.places[2 * spaces[i] + 1], fields.PLACE_CELL)
         if accepts_cell(built.arena, quarters, w, word, cell) == wanted:
             return wanted
     return not wanted

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -13,10 +12,9 @@ import numpy as np
 from remuda.arrays import Ints, Longs, frozen
 from remuda.encoding.checks import check
 from remuda.encoding.table import ClauseTable, EventBatch
-from remuda.matchers.auto.answer import Answer
 from remuda.matchers.auto.arena import lay_out, traits_of
 from remuda.matchers.auto.batch import MOST_EVENTS, entries_met, find_each, find_together
-from remuda.matchers.auto.blocks import counts, tally, weigh
+from remuda.matchers.auto.blocks import counts, gather, tally, weigh
 from remuda.matchers.auto.checks import check_arena, check_denials
 from remuda.matchers.auto.denials import (
     Denials,
@@ -35,14 +33,13 @@ from remuda.matchers.auto.layout import (
     packed,
 )
 from remuda.matchers.auto.listed_events import find_listed_alone, find_listed_many
-from remuda.matchers.auto.owned import find_owned
 from remuda.matchers.auto.ranked import find_best
 from remuda.matchers.auto.scratch import Scratch, together_until
-from remuda.matchers.auto.single import LISTED, find_alone
+from remuda.matchers.auto.single import LISTED, find_alone, find_owned
 from remuda.matchers.auto.words import bytes_of, words_of
 from remuda.matchers.contract import Description, Features, Hits, Merits, Ranked
 from remuda.matchers.kernels import keys
-from remuda.matchers.kernels.best import Asked, Choice, Owned, Room
+from remuda.matchers.kernels.best import Asked, Choice, Choosing, Owned, Room
 from remuda.matchers.levels import Levels, in_signatures, standing_of, with_denials
 
 _FEW_CLAUSES = 256  # they fit in a few chunks that every event reads, without keys
@@ -69,8 +66,8 @@ class Auto:
     """Clauses clustered under access keys; thread-safe, never changed."""
 
     features: ClassVar[Features] = Features(
-        layout=3, takes_sample=True, takes_merits=True, maps=True, shares_out=True, ranks=True,
-        counts=True, owns=True, describes=True,
+        layout=3, takes_sample=True, takes_merits=True, maps=True, ranks=True, counts=True,
+        owns=True, describes=True,
     )  # fmt: skip
 
     arena: U64
@@ -132,18 +129,29 @@ class Auto:
         check(0 < n_levels <= 256 and len(self.levels.ranks) == n_levels, "levels")
         check(self.levels.of_denials.shape == (n_words,), "levels")
 
-    def match(self, events: EventBatch, threads: int = 1) -> Hits:
-        """The clauses that each event satisfies; batches are shared out among threads."""
+    def match(self, events: EventBatch) -> Hits:
+        """The clauses that each event satisfies."""
         if len(events.starts) == 2:  # one event
             return self._match_one(events.spaces)
-        answer = Answer(len(events), MOST_EVENTS, threads)
-        if threads == 1:
-            self._work(events, answer)
-        else:
-            with ThreadPoolExecutor(threads) as pool, answer:
-                for each in [pool.submit(self._work, events, answer) for _ in range(threads)]:
-                    each.result()
-        return answer.hits()
+        n, done, n_verified = len(events), 0, 0
+        starts, rows = np.zeros(n + 1, np.int64), np.empty(0, np.int32)
+        n_parts = max(-(-n // MOST_EVENTS), 1)
+        at_once = max(-(-n // n_parts), 1)  # parts of about the same size
+        for first in range(0, n, at_once):
+            part = self._rounds(events, first, min(first + at_once, n))
+            for per_event, scratch, verified in part:
+                here = starts[done : done + len(per_event) + 1]
+                np.cumsum(per_event, out=here[1:])
+                here[1:] += here[0]
+                done, n_verified = done + len(per_event), n_verified + verified
+                if here[-1] > len(rows):  # rows go straight to their place: none are joined
+                    likely = here[-1] if done == n else 5 * here[-1] * n // (4 * done)
+                    larger = np.empty(likely, np.int32)
+                    larger[: here[0]] = rows[: here[0]]
+                    rows = larger
+                gather(here, rows, scratch.blocks)
+        rows.resize(starts[-1], refcheck=False)  # what was never touched costs nothing
+        return Hits(starts, rows, n_verified)
 
     def match_owned(self, spaces: Ints, owners: Longs) -> int:
         """The same for one event, but what is told are owners: how many are now in their room."""
@@ -160,18 +168,13 @@ class Auto:
         return self._match_one(spaces).rows
 
     def best(
-        self,
-        owned: Owned,
-        choice: Choice,
-        asked: Asked,
-        room: Room,
-        attribute_of_dim: Ints,
+        self, owned: Owned, choice: Choice, asked: Asked, room: Room, attribute_of_dim: Ints
     ) -> Ranked:
         """The best owners of each event."""
         scratch = self._lend()
         starts, rows, scores, tally = find_best(
             self._built, self.denials, self.levels, scratch.alone, scratch.lists,
-            owned, choice, asked, room,
+            Choosing(owned, choice, asked, room),
         )  # fmt: skip
         self._spare.append(scratch)
         return Ranked(starts, rows, scores, *tally.tolist())
@@ -228,12 +231,7 @@ class Auto:
         try:
             return self._spare.pop()
         except IndexError:
-            n_spaces = len(self.places) // 2 - 1
-            facts = self.facts
-            return Scratch(
-                facts.n_clauses, len(self.traits), self.n_masked, facts.n_wide, n_spaces,
-                self.denials, self._built[:3],
-            )  # fmt: skip
+            return Scratch(self._built, self.denials, self.facts.n_clauses, self.facts.n_wide)
 
     def _match_one(self, spaces: Ints) -> Hits:
         scratch = self._lend()
@@ -249,15 +247,6 @@ class Auto:
         hits = Hits(span.copy(), out[:n].copy(), n_verified)
         self._spare.append(scratch)
         return hits
-
-    def _work(self, events: EventBatch, answer: Answer) -> None:
-        """Take events and answer for them until none is left."""
-        with answer:
-            while (span := answer.take()) is not None:
-                first, last = span
-                for per_event, scratch, n_verified in self._rounds(events, first, last):
-                    answer.put(first, per_event, n_verified, scratch.blocks)
-                    first += len(per_event)
 
     def _rounds(
         self, events: EventBatch, first: int, last: int

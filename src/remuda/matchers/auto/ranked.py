@@ -17,39 +17,15 @@ from numpy.typing import NDArray
 
 from remuda.arrays import Floats, Ints, Longs
 from remuda.jit import apart, bare, kernel
+from remuda.matchers.auto import layout as fields
 from remuda.matchers.auto.denials import Denials, strike_all
-from remuda.matchers.auto.layout import (
-    CHUNK_KIND,
-    CHUNK_LEVEL,
-    CHUNK_N,
-    CHUNK_REST,
-    CHUNK_WORDS,
-    CLUSTER_AT,
-    CLUSTER_ENTRIES,
-    ONE,
-    PLACE_CELL,
-    PLACE_DIM,
-    PLACE_POSITION,
-    RECORD_CLAUSE,
-    RECORDS,
-    SIGNATURE_LEVEL,
-    TRAIT_BIT,
-    TRAIT_WIDE,
-    TWO,
-    U64,
-    ZERO,
-    Built,
-    get,
-)
+from remuda.matchers.auto.layout import ONE, RECORDS, TWO, U64, ZERO, Built, get
 from remuda.matchers.auto.listed_events import Listing, find_listed
 from remuda.matchers.auto.single import enter_wide, leave_wide
 from remuda.matchers.auto.walk import LINE, record_holds, walk_chunk
 from remuda.matchers.kernels.best import (
     N_CHANGES,
-    Asked,
-    Choice,
-    Owned,
-    Room,
+    Choosing,
     ask_for_clause,
     bar_of,
     consider,
@@ -99,12 +75,10 @@ def find_best(  # noqa: C901, PLR0912, PLR0915 - one loop, so that what consider
     levels: Levels,
     alone: Alone,
     listing: Listing,
-    owned: Owned,
-    choice: Choice,
-    asked: Asked,
-    room: Room,
+    choosing: Choosing,
 ) -> tuple[Longs, Ints, Floats, Longs]:
     """The best of each event; how many clauses were read and left, and in how many chunks."""
+    owned, choice, asked, room = choosing
     arena, spaces, out = built.arena, asked.spaces, alone.out
     octets, quarters, halves = arena.view(np.uint8), arena.view(np.uint16), arena.view(np.uint32)
     n_events, tally = len(asked.starts) - 1, np.zeros(3, np.int64)
@@ -112,7 +86,7 @@ def find_best(  # noqa: C901, PLR0912, PLR0915 - one loop, so that what consider
     rows, scores, n_found = np.empty(1024, np.int32), np.empty(1024), np.int64(0)
     n_words = len(alone.held) if len(denials.clauses) else 0
     steps, n_levels, level_bits = alone.steps, len(levels.scores), built.places[-1]
-    bounded, simple = choice.by_clauses and len(owned.bounds) > 0, is_simple(owned, choice, asked)
+    bounded, simple = choice.by_clauses and len(owned.bounds) > 0, is_simple(choosing)
     for event in range(n_events):
         factor = enter_event(event, asked, room)
         begin, end = asked.starts[event], asked.starts[event + 1]
@@ -126,7 +100,7 @@ def find_best(  # noqa: C901, PLR0912, PLR0915 - one loop, so that what consider
             tally[N_READ] += max(n_listed, verified)
         steps[VISIT], steps[N_STAY], steps[N_VISITS] = 0, 0, n_visits
         steps[REACH], steps[NEAREST], steps[NEXT] = steps[GUESS], _ANY, 0
-        limit = _limit(event, factor, levels, choice, asked, room)
+        limit = _limit(event, factor, levels, choosing)
         word = -1
         while True:
             n, in_order = ZERO, True
@@ -165,7 +139,7 @@ def find_best(  # noqa: C901, PLR0912, PLR0915 - one loop, so that what consider
             for i in range(min(n, ahead)):
                 ask_for_clause(np.uint64(out[i]), owned)
             before = room.counts[N_CHANGES]
-            bar = bar_of(event, choice, asked, room)
+            bar = bar_of(event, choosing)
             for i in range(n):
                 if np.uint64(i) + ahead < n:
                     ask_for_clause(np.uint64(out[np.uint64(i) + ahead]), owned)
@@ -179,12 +153,12 @@ def find_best(  # noqa: C901, PLR0912, PLR0915 - one loop, so that what consider
                     if simple and owned.sole[clause] >= 0:
                         bar = keep(owned.sole[clause], bound, bar, choice, room)
                         continue
-                left_all = consider(np.int64(clause), event, factor, owned, choice, asked, room)
-                bar = bar_of(event, choice, asked, room)
+                left_all = consider(np.int64(clause), event, factor, choosing)
+                bar = bar_of(event, choosing)
                 if left_all and in_order and choice.by_clauses:
                     break
             if room.counts[N_CHANGES] != before:
-                limit = _limit(event, factor, levels, choice, asked, room)
+                limit = _limit(event, factor, levels, choosing)
                 if steps[NEXT] > limit:
                     tally[N_LEFT] += steps[N_VISITS]
                     steps[N_VISITS] = 0
@@ -193,7 +167,7 @@ def find_best(  # noqa: C901, PLR0912, PLR0915 - one loop, so that what consider
             _leave(spaces, begin, end, built, alone)
         if n_found + n_chosen(room) > len(rows):
             rows, scores = enlarged(rows, scores, n_found + n_chosen(room))
-        n_found = leave_event(event, choice, asked, room, rows, scores, n_found)
+        n_found = leave_event(event, choosing, rows, scores, n_found)
         starts[event + 1] = n_found
     return starts, rows[:n_found].copy(), scores[:n_found].copy(), tally
 
@@ -225,17 +199,17 @@ def _walk_on(  # noqa: C901, PLR0912, PLR0915 - the hot loop stands in one piece
         n_queued, waits = ZERO, True
         in_reach = np.uint64(in_signature(reach, n_levels))
         while v < n_visits and waits:
-            at, left = get(visits[v], CLUSTER_AT), get(visits[v], CLUSTER_ENTRIES)
+            at, left = get(visits[v], fields.CLUSTER_AT), get(visits[v], fields.CLUSTER_ENTRIES)
             offset, level = np.uint64(offsets[v]), np.int64(0)
             while waits and left > ZERO:
                 header = arena[at]
-                n_here = get(header, CHUNK_N)
-                level = np.int64(get(header, CHUNK_REST))
+                n_here = get(header, fields.CHUNK_N)
+                level = np.int64(get(header, fields.CHUNK_REST))
                 if level > reach:
                     break
-                if np.int64(get(header, CHUNK_LEVEL)) > limit:
+                if np.int64(get(header, fields.CHUNK_LEVEL)) > limit:
                     tally[N_LEFT] += 1
-                elif get(header, CHUNK_KIND) == np.uint64(RECORDS):
+                elif get(header, fields.CHUNK_KIND) == np.uint64(RECORDS):
                     in_order = n + n_queued == ZERO
                     j, n_queued = _queue(
                         at, offset, n_here, in_reach, level_bits, absent, arena, halves,
@@ -244,7 +218,7 @@ def _walk_on(  # noqa: C901, PLR0912, PLR0915 - the hot loop stands in one piece
                     n_read += j - offset
                     waits = n_queued < _TOGETHER
                     if j < n_here:
-                        beyond = get(arena[at + ONE + j], SIGNATURE_LEVEL)
+                        beyond = get(arena[at + ONE + j], fields.SIGNATURE_LEVEL)
                         level, offset = first_level(np.int64(beyond), n_levels), j
                         if level <= limit:
                             break
@@ -259,7 +233,7 @@ def _walk_on(  # noqa: C901, PLR0912, PLR0915 - the hot loop stands in one piece
                     # once n are kept, what surely holds in one chunk is considered by itself
                     waits = n_queued > ZERO or n == ZERO or limit == _ANY
                     waits &= n + n_queued < _TOGETHER
-                at += get(header, CHUNK_WORDS)
+                at += get(header, fields.CHUNK_WORDS)
                 left -= n_here
                 offset = ZERO
             stays = left > ZERO and level <= limit
@@ -267,7 +241,7 @@ def _walk_on(  # noqa: C901, PLR0912, PLR0915 - the hot loop stands in one piece
                 tally[N_LEFT] += 1
             to = n_stay if level > reach else v
             if stays:
-                visits[to] = at << CLUSTER_AT.shift | left << CLUSTER_ENTRIES.shift
+                visits[to] = at << fields.CLUSTER_AT.shift | left << fields.CLUSTER_ENTRIES.shift
                 offsets[to] = np.int64(offset)
             if stays and level > reach:
                 n_stay += 1
@@ -277,7 +251,7 @@ def _walk_on(  # noqa: C901, PLR0912, PLR0915 - the hot loop stands in one piece
         for q in range(n_queued):
             record = alone.queue[q]
             if record_holds(record, arena, quarters, shift, alone.state, ZERO, alone.cells, ZERO):
-                alone.out[n] = get(arena[record], RECORD_CLAUSE)
+                alone.out[n] = get(arena[record], fields.RECORD_CLAUSE)
                 n += ONE
         if v == n_visits:
             n_visits, v, n_stay = n_stay, np.int64(0), np.int64(0)
@@ -307,7 +281,7 @@ def _queue(
 ) -> tuple[np.uint64, np.uint64]:
     """Queue the records that may hold, up to the first that is out of reach: which, how many."""
     signatures, records = at + ONE, (at + ONE + n) * TWO
-    last = in_reach << SIGNATURE_LEVEL.shift
+    last = in_reach << fields.SIGNATURE_LEVEL.shift
     j = first
     while j < n:
         signature = arena[signatures + j]
@@ -324,16 +298,15 @@ def _queue(
 
 
 @bare
-def _limit(
-    event: int, factor: float, levels: Levels, choice: Choice, asked: Asked, room: Room
-) -> int:
+def _limit(event: int, factor: float, levels: Levels, choosing: Choosing) -> int:
     """The last level of which a clause may be among the best; -1 where there is none."""
+    _, choice, asked, room = choosing
     if not choice.by_clauses:
         return _ANY
     full = room.n_kept[0] == len(room.scores)
     if not full and len(asked.bars) == 0:
         return _ANY
-    bar = bar_of(event, choice, asked, room)
+    bar = bar_of(event, choosing)
     first, n = 0, len(levels.scores)
     while n > 0:  # without branches that depend on what is read
         half = n >> 1
@@ -361,26 +334,26 @@ def _enter(
     everywhere = places[len(places) - 2]
     if everywhere:
         alone.visits[0], alone.offsets[0] = everywhere, 0
-        n_visits, n_entries = 1, get(everywhere, CLUSTER_ENTRIES)
+        n_visits, n_entries = 1, get(everywhere, fields.CLUSTER_ENTRIES)
     for i in range(begin, end):
         at = np.uint64(spaces[i]) * TWO
         place = places[at + ONE]
-        dim, cell = get(place, PLACE_DIM), get(place, PLACE_CELL)
+        dim, cell = get(place, fields.PLACE_DIM), get(place, fields.PLACE_CELL)
         if state[dim]:
             _leave(spaces, begin, i, built, alone)
             return -1, np.int64(0), ZERO
         trait = traits[dim]
-        state[dim] = get(place, PLACE_POSITION)
-        if get(trait, TRAIT_WIDE):
+        state[dim] = get(place, fields.PLACE_POSITION)
+        if get(trait, fields.TRAIT_WIDE):
             enter_wide(trait, cell, built.dim_bits, built.n_masked, state, ZERO, alone.cells, ZERO)
-        present |= ONE << get(trait, TRAIT_BIT)
+        present |= ONE << get(trait, fields.TRAIT_BIT)
         for cluster in (places[at - cell * TWO], places[at]):
             if cluster:
                 alone.visits[n_visits], alone.offsets[n_visits] = cluster, 0
                 n_visits += 1
-                n_entries += get(cluster, CLUSTER_ENTRIES)
+                n_entries += get(cluster, fields.CLUSTER_ENTRIES)
                 for line in range(_LINES):
-                    prefetch(arena, get(cluster, CLUSTER_AT) + np.uint64(line) * LINE)
+                    prefetch(arena, get(cluster, fields.CLUSTER_AT) + np.uint64(line) * LINE)
     return n_visits, np.int64(n_entries), ~present
 
 
@@ -389,8 +362,8 @@ def _leave(spaces: Ints, begin: int, end: int, built: Built, alone: Alone) -> No
     """Undo `_enter`."""
     for i in range(begin, end):
         place = built.places[np.uint64(spaces[i]) * TWO + ONE]
-        trait = built.traits[get(place, PLACE_DIM)]
-        alone.state[get(place, PLACE_DIM)] = 0
-        if get(trait, TRAIT_WIDE):
-            cell = get(place, PLACE_CELL)
+        trait = built.traits[get(place, fields.PLACE_DIM)]
+        alone.state[get(place, fields.PLACE_DIM)] = 0
+        if get(trait, fields.TRAIT_WIDE):
+            cell = get(place, fields.PLACE_CELL)
             leave_wide(trait, cell, built.dim_bits, built.n_masked, alone.state, alone.cells)

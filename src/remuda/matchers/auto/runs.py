@@ -13,6 +13,7 @@ from remuda.arrays import Ints, Longs, Ragged
 from remuda.jit import inlined, kernel
 from remuda.matchers.auto.slices import MOST_CLAUSES, Counters
 from remuda.matchers.auto.words import Material
+from remuda.matchers.kernels.search import sort_by
 
 _SEGMENT = 4096  # larger clusters are sliced piecewise: the sorting is quadratic
 LARGE = 1024  # entries of a cluster in which it pays to look for what they share
@@ -33,9 +34,9 @@ def bring_together(
     n_stops = 0
     if _n_dims(entries, begin, end, material) <= _FEW_DIMS:
         keys = _shared_keys(entries, begin, end, material, counters.uses)
-        _sort_by(keys, entries[begin:end])
+        sort_by(keys, entries[begin:end])
         _leave_whole_chunks(keys)
-        _sort_by(keys, entries[begin:end])
+        sort_by(keys, entries[begin:end])
         n_stops, first = _cut(keys, stops)
         for r in range(n_stops):
             stops[r] += begin
@@ -68,12 +69,6 @@ def _n_dims(entries: Ints, begin: int, end: int, material: Material) -> int:
             if n > _FEW_DIMS:
                 return n
     return n
-
-
-@kernel
-def _sort_by(keys: Longs, entries: Ints) -> None:
-    order = np.argsort(keys, kind="mergesort")
-    keys[:], entries[:] = keys[order], entries[order]
 
 
 @kernel

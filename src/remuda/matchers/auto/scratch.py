@@ -13,6 +13,7 @@ from remuda.matchers.auto.arena import MOST_RECORDS
 from remuda.matchers.auto.batch import MOST_EVENTS, QUEUE, Together
 from remuda.matchers.auto.blocks import SIZE, Blocks
 from remuda.matchers.auto.denials import Denials
+from remuda.matchers.auto.layout import Built
 from remuda.matchers.auto.listed_events import Listing
 from remuda.matchers.auto.ranked import N_STEPS, Alone
 from remuda.model.lazily import lazily
@@ -25,35 +26,26 @@ _FEWEST_ROWS, _MOST_ROWS = 1 << 20, 1 << 25  # in blocks: 4 to 128 MB
 class Scratch:
     """Arrays that the kernels share; those that not every call needs are made when asked for."""
 
-    def __init__(
-        self,
-        n_clauses: int,
-        n_dims: int,
-        n_masked: int,
-        n_wide: int,
-        n_spaces: int,
-        denials: Denials,
-        built: tuple[NDArray[np.uint64], ...],
-    ) -> None:
-        self._n_clauses, self._n_spaces = n_clauses, n_spaces
-        self._n_masked, self._n_wide = n_masked, n_wide
+    def __init__(self, built: Built, denials: Denials, n_clauses: int, n_wide: int) -> None:
+        self._n_clauses, self._n_spaces = n_clauses, len(built.places) // 2 - 1
+        self._n_masked, self._n_wide = built.n_masked, n_wide
         self.out = np.empty(n_clauses, np.int32)
         self.held = np.empty((len(denials.clauses) + 63) // 64, np.uint64)
-        visits, queue = np.empty(2 * n_dims + 1, np.uint64), np.empty(n_clauses, np.uint64)
-        self.span, self.queue = np.zeros(2, np.int64), queue
+        visits = np.empty(2 * len(built.traits) + 1, np.uint64)
+        self.span, self.queue = np.zeros(2, np.int64), np.empty(n_clauses, np.uint64)
         self.alone = Alone(
             *self._events(1),
             visits,
-            queue,
+            self.queue,
             self.out,
             self.held,
             np.empty(len(visits), np.int64),
             np.zeros(N_STEPS, np.int64),
         )
-        self._kept: tuple[NDArray[Any], ...] = (*built, *self.alone[:5])
+        self._kept: tuple[NDArray[Any], ...] = (*built[:3], *self.alone[:5])
         self.where = addresses(*self._kept)  # all that one event's kernel takes
         self.where_listed_if_made = np.zeros(0, np.int64)
-        self.where_denied = addresses(built[1], self.held, self.out, *denials)
+        self.where_denied = addresses(built.places, self.held, self.out, *denials)
 
     @lazily
     def together(self) -> Together:

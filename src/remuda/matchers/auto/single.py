@@ -8,25 +8,12 @@ from numpy.typing import NDArray
 
 from remuda.arrays import Ints, Longs
 from remuda.jit import bare, kernel
-from remuda.matchers.auto.layout import (
-    CLUSTER_AT,
-    ONE,
-    PLACE_CELL,
-    PLACE_DIM,
-    PLACE_POSITION,
-    RECORD_CLAUSE,
-    TRAIT_BIT,
-    TRAIT_FIRST_PAGE,
-    TRAIT_LARGE,
-    TRAIT_NUMBER,
-    TRAIT_PAGES,
-    TRAIT_WIDE,
-    TWO,
-    U64,
-    ZERO,
-    get,
-)
+from remuda.matchers.auto import layout as fields
+from remuda.matchers.auto.denials import find_undenied_alone
+from remuda.matchers.auto.layout import ONE, TWO, U64, ZERO, get
+from remuda.matchers.auto.listed_events import find_listed_alone
 from remuda.matchers.auto.walk import prefetch_chunk, record_holds, walk
+from remuda.matchers.kernels.alone import own_alone
 from remuda.pointers import as_frozen, pointer
 
 LISTED = -1  # the event has a list: listed_events.py
@@ -67,25 +54,25 @@ def find(  # noqa: PLR0912 - the hot loop stands in one piece
     for i in range(begin, end):
         at = np.uint64(spaces[i]) * TWO
         place = places[at + ONE]
-        dim, cell = get(place, PLACE_DIM), get(place, PLACE_CELL)
+        dim, cell = get(place, fields.PLACE_DIM), get(place, fields.PLACE_CELL)
         if state[dim]:
             listed = True
             break
         trait = traits[dim]
-        state[dim] = get(place, PLACE_POSITION)
-        if get(trait, TRAIT_WIDE):
+        state[dim] = get(place, fields.PLACE_POSITION)
+        if get(trait, fields.TRAIT_WIDE):
             enter_wide(trait, cell, dim_bits, n_masked, state, ZERO, cells, ZERO)
-        present |= ONE << get(trait, TRAIT_BIT)
+        present |= ONE << get(trait, fields.TRAIT_BIT)
         cluster = places[at - cell * TWO]
         if cluster:
             visits[n_visits] = cluster
             n_visits += ONE
-            prefetch_chunk(arena, get(cluster, CLUSTER_AT))
+            prefetch_chunk(arena, get(cluster, fields.CLUSTER_AT))
         cluster = places[at]
         if cluster:
             visits[n_visits] = cluster
             n_visits += ONE
-            prefetch_chunk(arena, get(cluster, CLUSTER_AT))
+            prefetch_chunk(arena, get(cluster, fields.CLUSTER_AT))
     n, n_queued = ZERO, ZERO
     if listed:
         n_visits = ZERO
@@ -97,14 +84,14 @@ def find(  # noqa: PLR0912 - the hot loop stands in one piece
     for q in range(n_queued):
         record = queue[q]
         if record_holds(record, arena, quarters, np.uint64(dim_bits), state, ZERO, cells, ZERO):
-            out[n] = get(arena[record], RECORD_CLAUSE)
+            out[n] = get(arena[record], fields.RECORD_CLAUSE)
             n += ONE
     for i in range(begin, end):
         place = places[np.uint64(spaces[i]) * TWO + ONE]
-        trait = traits[get(place, PLACE_DIM)]
-        state[get(place, PLACE_DIM)] = 0
-        if get(trait, TRAIT_WIDE):
-            leave_wide(trait, get(place, PLACE_CELL), dim_bits, n_masked, state, cells)
+        trait = traits[get(place, fields.PLACE_DIM)]
+        state[get(place, fields.PLACE_DIM)] = 0
+        if get(trait, fields.TRAIT_WIDE):
+            leave_wide(trait, get(place, fields.PLACE_CELL), dim_bits, n_masked, state, cells)
     if listed:
         return np.int64(LISTED), np.int64(0)
     return np.int64(n), np.int64(n_queued)
@@ -143,6 +130,27 @@ def find_at(
     )
 
 
+@kernel
+def find_owned(
+    spaces: Ints,
+    where: Longs,
+    where_listed: Longs,
+    where_denied: Longs,
+    owners: Longs,
+    dim_bits: int,
+    n_masked: int,
+) -> int:
+    """Write the owners; how many they are. `LISTED` where lists need room that is not there."""
+    n, _ = find_at(spaces, np.int64(0), len(spaces), where, dim_bits, n_masked)
+    if n == LISTED:
+        if len(where_listed) == 0:
+            return LISTED
+        n, _ = find_listed_alone(spaces, where_listed, dim_bits, n_masked)
+    if where_denied[7]:
+        n = find_undenied_alone(spaces, where_denied, n)
+    return own_alone(carray(pointer(where[14]), (n,), np.int32), spaces, owners)  # type: ignore[no-any-return]
+
+
 @bare
 def enter_wide(
     trait: np.uint64,
@@ -155,11 +163,11 @@ def enter_wide(
     first_cell: np.uint64,
 ) -> None:
     """Note the cell of a wide dimension, for tails, for slices and on its page."""
-    wide, n_positions = get(trait, TRAIT_NUMBER), np.uint64(63 - dim_bits)
+    wide, n_positions = get(trait, fields.TRAIT_NUMBER), np.uint64(63 - dim_bits)
     cells[first_cell + wide] = cell
-    state[base + np.uint64(n_masked) + wide] = ONE if get(trait, TRAIT_LARGE) else cell
-    if get(trait, TRAIT_PAGES) and cell >= n_positions:
-        page = get(trait, TRAIT_FIRST_PAGE) + cell // n_positions - ONE
+    state[base + np.uint64(n_masked) + wide] = ONE if get(trait, fields.TRAIT_LARGE) else cell
+    if get(trait, fields.TRAIT_PAGES) and cell >= n_positions:
+        page = get(trait, fields.TRAIT_FIRST_PAGE) + cell // n_positions - ONE
         state[base + page] = cell % n_positions + ONE
 
 
@@ -173,8 +181,8 @@ def leave_wide(
     cells: NDArray[np.uint32],
 ) -> None:
     """Undo `enter_wide`."""
-    wide, n_positions = get(trait, TRAIT_NUMBER), np.uint64(63 - dim_bits)
+    wide, n_positions = get(trait, fields.TRAIT_NUMBER), np.uint64(63 - dim_bits)
     cells[wide] = 0
     state[np.uint64(n_masked) + wide] = 0
-    if get(trait, TRAIT_PAGES) and cell >= n_positions:
-        state[get(trait, TRAIT_FIRST_PAGE) + cell // n_positions - ONE] = 0
+    if get(trait, fields.TRAIT_PAGES) and cell >= n_positions:
+        state[get(trait, fields.TRAIT_FIRST_PAGE) + cell // n_positions - ONE] = 0

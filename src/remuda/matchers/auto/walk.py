@@ -13,39 +13,8 @@ from numpy.typing import NDArray
 
 from remuda.arrays import Ints, Longs
 from remuda.jit import apart, bare
-from remuda.matchers.auto.layout import (
-    CHUNK_KIND,
-    CHUNK_N,
-    CHUNK_WORDS,
-    CLUSTER_AT,
-    CLUSTER_ENTRIES,
-    COLUMN_BYTE,
-    COLUMN_CELLS,
-    COLUMN_HAS_EVERY,
-    COLUMN_ROWS,
-    EXACT_FORM,
-    EXACT_LAST,
-    EXACT_ON_MISSING,
-    EXACT_REFUSES,
-    EXACT_WIDE,
-    ONE,
-    PLACE_CELL,
-    PLACE_DIM,
-    PLAIN,
-    RECORD_HAS_TAIL,
-    RECORD_MASKS,
-    RECORDS,
-    SHAPE_COLUMNS,
-    SHAPE_HAS_RECORDS,
-    SHAPE_WIDTH,
-    SPAN_FIRST,
-    SPAN_N,
-    TRAIT_LARGE,
-    TWO,
-    U64,
-    ZERO,
-    get,
-)
+from remuda.matchers.auto import layout as fields
+from remuda.matchers.auto.layout import ONE, PLAIN, RECORDS, TWO, U64, ZERO, get
 from remuda.matchers.auto.words import SPAN, accepts_cell, next_exact
 from remuda.matchers.kernels.bits import prefetch, trailing_zeros
 
@@ -86,15 +55,15 @@ def walk(
     queue: U64,
 ) -> tuple[np.uint64, np.uint64]:
     """Add the clauses of a cluster that hold to `out`, and to `queue` the records that may."""
-    at, left = get(cluster, CLUSTER_AT), get(cluster, CLUSTER_ENTRIES)
+    at, left = get(cluster, fields.CLUSTER_AT), get(cluster, fields.CLUSTER_ENTRIES)
     while left > ZERO:
         header = arena[at]
         n, n_queued = walk_chunk(
             at, header, left, arena, octets, quarters, halves, absent, state, listed, n, n_queued,
             out, queue,
         )  # fmt: skip
-        left -= get(header, CHUNK_N)
-        at += get(header, CHUNK_WORDS)
+        left -= get(header, fields.CHUNK_N)
+        at += get(header, fields.CHUNK_WORDS)
     return n, n_queued
 
 
@@ -116,7 +85,7 @@ def walk_chunk(
     queue: U64,
 ) -> tuple[np.uint64, np.uint64]:
     """The same of one chunk, `left` being the entries from it to the end of its cluster."""
-    n_here, kind = get(header, CHUNK_N), get(header, CHUNK_KIND)
+    n_here, kind = get(header, fields.CHUNK_N), get(header, fields.CHUNK_KIND)
     if kind == np.uint64(RECORDS):
         first = at + ONE
         records = (first + n_here) * TWO
@@ -134,7 +103,7 @@ def walk_chunk(
         n += n_here
     else:
         if left > n_here:
-            prefetch_chunk(arena, at + get(header, CHUNK_WORDS))
+            prefetch_chunk(arena, at + get(header, fields.CHUNK_WORDS))
         n, n_queued = _walk_slices(
             at, arena, octets, quarters, halves, state, listed, n, n_queued, out, queue
         )
@@ -162,10 +131,10 @@ def _walk_slices(
         a, b, c, d = content_with_lists(at, shape, arena, octets, listed)
     if (a | b | c | d) == ZERO:
         return n, n_queued
-    ids, records = ids_of(at, shape), records_of(at, shape, get(arena[at], CHUNK_N))
-    for _ in range(get(shape, SHAPE_WIDTH)):
+    ids, records = ids_of(at, shape), records_of(at, shape, get(arena[at], fields.CHUNK_N))
+    for _ in range(get(shape, fields.SHAPE_WIDTH)):
         held = a
-        if get(shape, SHAPE_HAS_RECORDS) == ZERO:
+        if get(shape, fields.SHAPE_HAS_RECORDS) == ZERO:
             while held:
                 out[n] = halves[ids + trailing_zeros(held)]
                 n += ONE
@@ -191,13 +160,13 @@ def _walk_slices(
 @bare
 def ids_of(at: np.uint64, shape: np.uint64) -> np.uint64:
     """The half word from which on a sliced chunk has the ids of its clauses."""
-    return np.uint64((at + TWO + get(shape, SHAPE_COLUMNS)) * TWO)
+    return np.uint64((at + TWO + get(shape, fields.SHAPE_COLUMNS)) * TWO)
 
 
 @bare
 def records_of(at: np.uint64, shape: np.uint64, n: np.uint64) -> np.uint64:
     """The quarter from which on it says where their records lie."""
-    return np.uint64((at + TWO + get(shape, SHAPE_COLUMNS) + ((n + ONE) >> ONE)) * np.uint64(4))
+    return np.uint64(TWO * ids_of(at, shape) + ((n + ONE) >> ONE) * np.uint64(4))
 
 
 @bare
@@ -210,7 +179,8 @@ def content(
     base: np.uint64,
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
     """The clauses of a sliced chunk that an event contents, whose bytes begin at `base`."""
-    n_columns, width, columns = get(shape, SHAPE_COLUMNS), get(shape, SHAPE_WIDTH), at + TWO
+    columns, n_columns = at + TWO, get(shape, fields.SHAPE_COLUMNS)
+    width = get(shape, fields.SHAPE_WIDTH)
     a, b, c, d = ~ZERO, ~ZERO, ~ZERO, ~ZERO
     if width == np.uint64(4):
         for j in range(n_columns):
@@ -254,10 +224,10 @@ def _row_of(
     width: np.uint64,
 ) -> np.uint64:
     """Where the row lies that the event's cell chooses in a column."""
-    cells = at + get(column, COLUMN_CELLS)
-    cell = np.uint64(state[base + get(column, COLUMN_BYTE)])
+    cells = at + get(column, fields.COLUMN_CELLS)
+    cell = np.uint64(state[base + get(column, fields.COLUMN_BYTE)])
     row = np.uint64(octets[cells * LINE + cell])
-    return np.uint64(cells + get(column, COLUMN_ROWS) + row * width)
+    return np.uint64(cells + get(column, fields.COLUMN_ROWS) + row * width)
 
 
 @apart
@@ -266,9 +236,9 @@ def content_with_lists(
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
     """The same for an event with lists."""
     a, b, c, d = ZERO, ZERO, ZERO, ZERO  # no array: who calls this makes none
-    for y in range(get(shape, SHAPE_WIDTH)):
+    for y in range(get(shape, fields.SHAPE_WIDTH)):
         held = ~ZERO
-        for j in range(get(shape, SHAPE_COLUMNS)):
+        for j in range(get(shape, fields.SHAPE_COLUMNS)):
             held &= _content_in_column(at, arena[at + TWO + j], y, shape, arena, octets, listed)
             if held == ZERO:
                 break
@@ -294,21 +264,21 @@ def _content_in_column(
     listed: ListedSpaces,
 ) -> np.uint64:
     """Word y of the clauses that the event's spaces content in one column."""
-    byte, width = np.int64(get(column, COLUMN_BYTE)), get(shape, SHAPE_WIDTH)
-    cells = at + get(column, COLUMN_CELLS)
-    rows = cells + get(column, COLUMN_ROWS) + y
+    byte, width = np.int64(get(column, fields.COLUMN_BYTE)), get(shape, fields.SHAPE_WIDTH)
+    cells = at + get(column, fields.COLUMN_CELLS)
+    rows = cells + get(column, fields.COLUMN_ROWS) + y
     if listed.last[byte] == 0:
         return np.uint64(arena[rows + np.uint64(octets[cells * LINE]) * width])
     some, all_ = ZERO, ~ZERO
     for i in range(listed.first[byte], listed.last[byte]):
         place = listed.places[2 * listed.spaces[i] + 1]
-        cell = get(place, PLACE_CELL)
-        if get(listed.traits[np.int64(get(place, PLACE_DIM))], TRAIT_LARGE):
+        cell = get(place, fields.PLACE_CELL)
+        if get(listed.traits[np.int64(get(place, fields.PLACE_DIM))], fields.TRAIT_LARGE):
             cell = ONE
         row = arena[rows + np.uint64(octets[cells * LINE + cell]) * width]
         some |= row
         all_ &= row
-    if get(column, COLUMN_HAS_EVERY):
+    if get(column, fields.COLUMN_HAS_EVERY):
         every = arena[rows - width]
         return np.uint64((all_ & every) | (some & ~every))
     return some
@@ -328,13 +298,13 @@ def record_holds(
     """Whether a record holds for an event, whose bytes and cells begin at these places."""
     header = arena[record]
     w, byte = record + ONE, (ONE << shift) - ONE
-    stop = w + get(header, RECORD_MASKS)
+    stop = w + get(header, fields.RECORD_MASKS)
     while w < stop:
         word = arena[w]
         if ((word >> (shift + np.uint64(state[base + (word & byte)]))) & ONE) == ZERO:
             return False
         w += ONE
-    if get(header, RECORD_HAS_TAIL) == ZERO:
+    if get(header, fields.RECORD_HAS_TAIL) == ZERO:
         return True
     return tail_holds(arena, quarters, w, cells, first_cell)  # type: ignore[no-any-return]
 
@@ -350,27 +320,27 @@ def tail_holds(
     """Whether all exact words of the tail at `w` hold; the event's cells begin at `first_cell`."""
     while True:  # spans, which come first
         word = arena[w]
-        if get(word, EXACT_FORM) != np.uint64(SPAN):
+        if get(word, fields.EXACT_FORM) != np.uint64(SPAN):
             break
-        cell = np.uint64(cells[first_cell + get(word, EXACT_WIDE)])
-        lo = get(word, SPAN_FIRST)
-        listed = (cell >= lo) & (cell < lo + get(word, SPAN_N))
+        cell = np.uint64(cells[first_cell + get(word, fields.EXACT_WIDE)])
+        lo = get(word, fields.SPAN_FIRST)
+        listed = (cell >= lo) & (cell < lo + get(word, fields.SPAN_N))
         if cell == ZERO:
-            if get(word, EXACT_ON_MISSING) == ZERO:
+            if get(word, fields.EXACT_ON_MISSING) == ZERO:
                 return False
-        elif listed == (get(word, EXACT_REFUSES) != ZERO):
+        elif listed == (get(word, fields.EXACT_REFUSES) != ZERO):
             return False
-        if get(word, EXACT_LAST):
+        if get(word, fields.EXACT_LAST):
             return True
         w += ONE
     while True:
         word = arena[w]
-        cell = np.uint64(cells[first_cell + get(word, EXACT_WIDE)])
+        cell = np.uint64(cells[first_cell + get(word, fields.EXACT_WIDE)])
         if cell == ZERO:
-            if get(word, EXACT_ON_MISSING) == ZERO:
+            if get(word, fields.EXACT_ON_MISSING) == ZERO:
                 return False
         elif not accepts_cell(arena, quarters, w, word, cell):
             return False
-        if get(word, EXACT_LAST):
+        if get(word, fields.EXACT_LAST):
             return True
         w = next_exact(w, word)

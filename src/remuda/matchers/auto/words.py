@@ -24,23 +24,8 @@ from numpy.typing import NDArray
 from remuda.arrays import Bools, Ints, Longs, Ragged, starts_of
 from remuda.encoding.table import ClauseTable, Predicates
 from remuda.jit import bare, kernel
-from remuda.matchers.auto.layout import (
-    EXACT_EVERY,
-    EXACT_FORM,
-    EXACT_ON_MISSING,
-    EXACT_PAYLOAD,
-    EXACT_REFUSES,
-    EXACT_WIDE,
-    ONE,
-    SPAN_FIRST,
-    SPAN_N,
-    SPILLED_HI,
-    SPILLED_LO,
-    TWO,
-    U64,
-    get,
-    put,
-)
+from remuda.matchers.auto import layout as fields
+from remuda.matchers.auto.layout import ONE, TWO, U64, get, put
 from remuda.matchers.kernels.search import first_at_least
 from remuda.matchers.levels import Standing
 
@@ -61,10 +46,6 @@ class Bytes(NamedTuple):
     wide: Ints  # the number of each dimension among the wide ones, or -1
     n_pages: Ints  # of each dimension, beside the first
     first_page: Ints
-
-    @property
-    def n_positions(self) -> int:
-        return 63 - self.dim_bits
 
     @property
     def n_wide(self) -> int:
@@ -272,7 +253,7 @@ def _write_tails(
         low, high = first + 1, space_starts[dim + 1]
         begin, end = predicates.span_starts[p], predicates.span_starts[p + 1]
         form, refuses, n_spans, n_cells = _shape(p, predicates, low, high)
-        payload = put(n_cells if form == CELLS else n_spans, EXACT_PAYLOAD)
+        payload = put(n_cells if form == CELLS else n_spans, fields.EXACT_PAYLOAD)
         n = 0
         for j in range(end - begin + (1 if refuses else 0)):
             if refuses:
@@ -283,18 +264,19 @@ def _write_tails(
                 continue
             lo, hi = lo - first, hi - first
             if form == SPAN:
-                payload = put(lo, SPAN_FIRST) | put(hi - lo, SPAN_N)
+                payload = put(lo, fields.SPAN_FIRST) | put(hi - lo, fields.SPAN_N)
             elif form == SPANS:
-                spilled[spill_starts[p] + n] = put(lo, SPILLED_LO) | put(hi, SPILLED_HI)
+                span = put(lo, fields.SPILLED_LO) | put(hi, fields.SPILLED_HI)
+                spilled[spill_starts[p] + n] = span
                 n += 1
             else:
                 for cell in range(lo, hi):
                     tails[w + 1 + n // 4] |= np.uint64(cell) << np.uint64(16 * (n % 4))
                     n += 1
-        word = put(wide[dim], EXACT_WIDE) | put(form, EXACT_FORM) | payload
-        word |= put(predicates.on_missing[p], EXACT_ON_MISSING)
-        word |= put(predicates.every[p], EXACT_EVERY)
-        tails[w] = word | put(refuses, EXACT_REFUSES)
+        word = put(wide[dim], fields.EXACT_WIDE) | put(form, fields.EXACT_FORM) | payload
+        word |= put(predicates.on_missing[p], fields.EXACT_ON_MISSING)
+        word |= put(predicates.every[p], fields.EXACT_EVERY)
+        tails[w] = word | put(refuses, fields.EXACT_REFUSES)
         if form == SPANS:
             tails[w + 1] = np.uint64(spill_starts[p])
 
@@ -302,9 +284,9 @@ def _write_tails(
 @bare
 def next_exact(w: np.uint64, word: np.uint64) -> np.uint64:
     """Where the exact word after the one at `w` stands."""
-    form = get(word, EXACT_FORM)
+    form = get(word, fields.EXACT_FORM)
     if form == np.uint64(CELLS):
-        return w + ONE + ((get(word, EXACT_PAYLOAD) + np.uint64(3)) >> TWO)  # type: ignore[no-any-return]
+        return w + ONE + ((get(word, fields.EXACT_PAYLOAD) + np.uint64(3)) >> TWO)  # type: ignore[no-any-return]
     return w + ONE + np.uint64(form == np.uint64(SPANS))
 
 
@@ -313,23 +295,24 @@ def accepts_cell(
     arena: U64, quarters: NDArray[np.uint16], w: np.uint64, word: np.uint64, cell: np.uint64
 ) -> bool:
     """Whether the exact word at `w` accepts the cell."""
-    form, n = get(word, EXACT_FORM), get(word, EXACT_PAYLOAD)
+    form, n = get(word, fields.EXACT_FORM), get(word, fields.EXACT_PAYLOAD)
     listed = False
     if form == np.uint64(SPAN):
-        lo = get(word, SPAN_FIRST)
-        listed = bool(lo <= cell < lo + get(word, SPAN_N))
+        lo = get(word, fields.SPAN_FIRST)
+        listed = bool(lo <= cell < lo + get(word, fields.SPAN_N))
     elif form == np.uint64(CELLS):
         at = (w + ONE) * np.uint64(4)
         for i in range(n):
             listed |= np.uint64(quarters[at + np.uint64(i)]) == cell
     else:
         listed = _in_spans(arena, arena[w + ONE], n, cell)
-    return bool(listed != (get(word, EXACT_REFUSES) != np.uint64(0)))
+    return bool(listed != (get(word, fields.EXACT_REFUSES) != np.uint64(0)))
 
 
 @kernel
 def _in_spans(arena: U64, begin: np.uint64, n: np.uint64, cell: np.uint64) -> bool:
     """Whether one of n spilled spans has the cell."""
     first, end = np.int64(begin), np.int64(begin + n)
-    at = first_at_least(arena, first, end, put(cell + ONE, SPILLED_HI))  # the first to end beyond
-    return bool(at < end and get(arena[at], SPILLED_LO) <= cell)
+    beyond = put(cell + ONE, fields.SPILLED_HI)
+    at = first_at_least(arena, first, end, beyond)  # the first to end there
+    return bool(at < end and get(arena[at], fields.SPILLED_LO) <= cell)

@@ -37,7 +37,7 @@ from remuda.matchers.betree.pools import (
 )
 from remuda.matchers.betree.records import SEVERAL, discarded, lay_points, sign
 from remuda.matchers.kernels.bits import prefetch
-from remuda.matchers.kernels.output import grown
+from remuda.matchers.kernels.growth import grown
 from remuda.matchers.kernels.truth import Event, lay_out, no_event, take_away
 
 WALKED = 4  # p_nodes that are walked in the time it takes to look one up

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from remuda.arrays import Bools, Floats, Ints, Longs
-from remuda.encoding.table import ClauseTable
+from remuda.arrays import Floats, Ints, Longs
+from remuda.encoding.table import ClauseTable, Predicates
 from remuda.jit import kernel
-from remuda.matchers.kernels.search import first_at_least
+from remuda.matchers.kernels.search import first_at_least, put
 from remuda.matchers.kernels.truth import Event
 
 HEAD, LO, HI, TAIL = range(4)
@@ -36,21 +36,14 @@ class Records(NamedTuple):
 
 def records_of(table: ClauseTable) -> Records:
     """A record for each clause; predicates that are likely to fail stand first."""
-    pieces = _pieces(*table.predicates, table.space_starts)
+    pieces = _pieces(table.predicates, table.space_starts)
     return Records(*_records(*table.clauses, *pieces))
 
 
 @kernel
-def _pieces(
-    dim: Ints,
-    on_missing: Bools,
-    every: Bools,
-    span_starts: Ints,
-    span_lo: Ints,
-    span_hi: Ints,
-    space_starts: Ints,
-) -> tuple[Longs, Ints, Floats]:
+def _pieces(predicates: Predicates, space_starts: Ints) -> tuple[Longs, Ints, Floats]:
     """Each predicate in words, and how likely it is to hold."""
+    dim, on_missing, every, span_starts, span_lo, span_hi = predicates
     n = len(dim)
     starts, chance = np.zeros(n + 1, np.int64), np.empty(n)
     for p in range(n):
@@ -106,11 +99,7 @@ def _records(
     for clause in range(n_clauses):
         n, i = 0, starts[clause]
         for j in range(clause_starts[clause], clause_starts[clause + 1]):
-            k = n
-            while k > 0 and chance[order[k - 1]] > chance[items[j]]:
-                order[k] = order[k - 1]
-                k -= 1
-            order[k] = items[j]
+            put(items[j], order, 0, n, chance)
             n += 1
         for p in order[:n]:
             head = pieces[piece_starts[p]]

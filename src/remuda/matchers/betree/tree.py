@@ -12,7 +12,6 @@ import numpy as np
 from remuda.arrays import Ints, Longs, frozen, ragged, starts_of
 from remuda.encoding.table import ClauseTable, EventBatch
 from remuda.jit import kernel
-from remuda.matchers.betree.compaction import compact
 from remuda.matchers.betree.insertion import settle
 from remuda.matchers.betree.matching import match
 from remuda.matchers.betree.pools import (
@@ -35,6 +34,7 @@ from remuda.matchers.betree.pools import (
     SIZE,
     WORDS,
     Pools,
+    compact,
     empty_heads,
     empty_pools,
     find_row,

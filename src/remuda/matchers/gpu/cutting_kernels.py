@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
-import numba
-import numba.cuda
 import numpy as np
 
 from remuda.matchers.gpu.cutting import BITS, CODE, Step
+from remuda.matchers.gpu.kernels import Array, Number, cuda, device
 from remuda.matchers.gpu.lanes import VIEWS
-
-Array: TypeAlias = Any  # on the device
-Number: TypeAlias = Any  # of NumPy's types
-
-cuda: Any = numba.cuda
 
 _FIELDS = len(Step._fields)
 _WHOLE, _SHORT = VIEWS.index("i8"), VIEWS.index("i4")
@@ -22,11 +16,7 @@ _SINGLE, _DOUBLE = VIEWS.index("f4"), VIEWS.index("f8")
 _I1, _I2, _U1, _U2 = map(VIEWS.index, ("i1", "i2", "u1", "u2"))
 
 
-def _device(function: Any) -> Any:
-    return cuda.jit(device=True)(function)
-
-
-@_device
+@device
 def _integer(view: Number, i: Number, data: Any) -> Any:
     """The integer at a place of a view."""
     if view == _I1:
@@ -44,7 +34,7 @@ def _integer(view: Number, i: Number, data: Any) -> Any:
     return np.int64(data[6][i])
 
 
-@_device
+@device
 def _reached(value: Number, begin: Number, end: Number, thresholds: Array) -> Any:
     """How many of the ascending thresholds the value reaches."""
     low, high = begin, end
@@ -57,12 +47,12 @@ def _reached(value: Number, begin: Number, end: Number, thresholds: Array) -> An
     return low - begin
 
 
-@_device
+@device
 def _bit(at: Number, data: Any) -> Any:
     return (data[_U1][at >> 3] >> (at & 7)) & 1
 
 
-@_device
+@device
 def _space(row: Number, step: Number, plan: Array, data: Any) -> Any:
     """The space of a row's number."""
     view, i = plan[step], plan[step + 1] + row
@@ -78,7 +68,7 @@ def _space(row: Number, step: Number, plan: Array, data: Any) -> Any:
     return first + _reached(number, begin, end, data[_DOUBLE])
 
 
-@_device
+@device
 def _code(row: Number, step: Number, plan: Array, data: Any) -> Any:
     """The code of a row, that of null where it is none."""
     view, i, null = plan[step], plan[step + 1] + row, plan[step + 6]
@@ -86,7 +76,7 @@ def _code(row: Number, step: Number, plan: Array, data: Any) -> Any:
     return code if 0 <= code < null else null
 
 
-@_device
+@device
 def _put(space: Number, begin: Number, n: Number, spaces: Array) -> None:
     """Add a space to a row's, which ascend."""
     at = begin + n

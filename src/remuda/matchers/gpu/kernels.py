@@ -74,7 +74,7 @@ _CLUSTER_SHIFT = np.uint64(40)  # of the tally: clusters above, their entries be
 _ENTRIES, _CLUSTER = np.uint64((1 << 40) - 1), np.uint64(1 << 40)
 
 
-def _device(function: Callable[..., Any]) -> Callable[..., Any]:
+def device(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that kernels call; the compiler writes it out in them."""
     return cast("Callable[..., Any]", cuda.jit(device=True)(function))
 
@@ -94,7 +94,7 @@ class Output(NamedTuple):
     extents: Array  # uint32, four of each: event, place within it, place in `rows`, number
     totals: Array  # uint32: how many rows there would be if there was room; how many extents
     reach: Array  # int32, of each clause
-    weights: Array  # int32, of each clause; one item where each weighs 1
+    weights: Array  # int32, of each clause and one item more; that alone where each weighs 1
     limits: Array  # int32, of each event: the last level of which a clause is of use
     sure: Array  # uint8, of each clause: whether it has an owner of its own who scores its bound
 
@@ -122,7 +122,7 @@ class Block(NamedTuple):
     limits: Array  # the last level that is of use, and how many sure ones there are up to it
 
 
-@_device
+@device
 def _value(
     i: Number, dim: Number, begin: Number, end: Number, events: Events, index: Arranged
 ) -> Any:
@@ -133,7 +133,7 @@ def _value(
     return np.int32(events.spaces[i] - index.space_starts[dim])
 
 
-@_device
+@device
 def _searched(dim: Number, begin: Number, end: Number, events: Events, index: Arranged) -> Any:
     """What the event has on a dimension, without the table."""
     first, beyond = index.space_starts[dim], index.space_starts[dim + _ONE]
@@ -149,7 +149,7 @@ def _searched(dim: Number, begin: Number, end: Number, events: Events, index: Ar
     return np.int32(0)
 
 
-@_device
+@device
 def _listed(predicate: Number, space: Number, predicates: Predicates) -> Any:
     """Whether one of the spans of the predicate has the space."""
     low, high = predicates.span_starts[predicate], predicates.span_starts[predicate + 1]
@@ -163,7 +163,7 @@ def _listed(predicate: Number, space: Number, predicates: Predicates) -> Any:
     return low < end and predicates.span_lo[low] <= space
 
 
-@_device
+@device
 def _accepts(word: Number, mask: Number, space: Number, first: Number, index: Arranged) -> Any:
     """Whether a word accepts a space of its dimension, whose spaces begin with `first`."""
     if word & FORM == TABLE:
@@ -178,7 +178,7 @@ def _accepts(word: Number, mask: Number, space: Number, first: Number, index: Ar
     return inside != (word & REFUSES != _NOTHING)
 
 
-@_device
+@device
 def _holds(
     word: Number, mask: Number, dim: Number, on_missing: Any, every: Any, value: Number,
     begin: Number, end: Number, events: Events, index: Arranged,
@@ -197,7 +197,7 @@ def _holds(
     return every
 
 
-@_device
+@device
 def _verified(
     i: Number, column: Number, table: Array, direct: Any,
     begin: Number, end: Number, events: Events, index: Arranged,
@@ -227,7 +227,7 @@ def _verified(
             return False
 
 
-@_device
+@device
 def _met_before(clause: Number, i: Number, begin: Number, events: Events, index: Arranged) -> Any:
     """Whether an earlier space of the list that has the i-th one leads to the clause, too."""
     first = index.space_starts[index.dim_of_space[events.spaces[i]]]
@@ -241,7 +241,7 @@ def _met_before(clause: Number, i: Number, begin: Number, events: Events, index:
     return False
 
 
-@_device
+@device
 def _lay_out(
     thread: Number, direct: Any, begin: Number, end: Number,
     block: Block, events: Events, index: Arranged,
@@ -255,7 +255,7 @@ def _lay_out(
                 block.table[dim] = _value(i, dim, begin, end, events, index)
 
 
-@_device
+@device
 def _take_away(
     thread: Number, begin: Number, end: Number, block: Block, events: Events, index: Arranged
 ) -> None:
@@ -264,7 +264,7 @@ def _take_away(
         block.table[index.dim_of_space[events.spaces[i]]] = 0
 
 
-@_device
+@device
 def _note(cluster: Number, listed: Number, block: Block, index: Arranged) -> None:
     """Add a cluster to those that are met, unless it is empty."""
     first = index.first_entry[cluster]
@@ -278,7 +278,7 @@ def _note(cluster: Number, listed: Number, block: Block, index: Arranged) -> Non
         block.lists[place] = listed
 
 
-@_device
+@device
 def _meet(
     thread: Number, window: Number, begin: Number, end: Number,
     block: Block, events: Events, index: Arranged,
@@ -296,13 +296,13 @@ def _meet(
         _note(np.uint32(len(index.first_column) - 1), _ZERO, block, index)
 
 
-@_device
+@device
 def _is_of_use(mode: int, entry: Number, block: Block, index: Arranged) -> Any:
     """Whether an entry may be among the best, where these are wanted."""
     return mode != BEST or np.int32(index.levels[entry]) <= block.limits[_LIMIT]
 
 
-@_device
+@device
 def _lower(n_best: Number, block: Block) -> None:
     """Leave the last levels, as long as there are enough sure clauses before them."""
     limit, within = block.limits[_LIMIT], block.limits[_WITHIN]
@@ -312,7 +312,7 @@ def _lower(n_best: Number, block: Block) -> None:
     block.limits[_LIMIT], block.limits[_WITHIN] = limit, within
 
 
-@_device
+@device
 def _scan(
     mode: int, at: Number, cluster: Number, absent: Number, block: Block, index: Arranged
 ) -> Any:
@@ -338,7 +338,7 @@ def _scan(
     return cluster
 
 
-@_device
+@device
 def _answer_one(
     mode: int, i: Number, cluster: Number, direct: Any, begin: Number, end: Number,
     block: Block, events: Events, index: Arranged, output: Output,
@@ -365,7 +365,7 @@ def _answer_one(
     return np.int64(1)
 
 
-@_device
+@device
 def _write(
     n: Number, before: Number, event: Number, thread: Number, block: Block, output: Output
 ) -> None:
@@ -389,7 +389,7 @@ def _write(
         block.numbers[_KEPT] = _ZERO
 
 
-@_device
+@device
 def _go_through(
     mode: int, thread: Number, direct: Any, event: Number, begin: Number, end: Number,
     before: Number, n_best: Number, block: Block, events: Events, index: Arranged, output: Output,
@@ -425,7 +425,7 @@ def _go_through(
     return counted, before
 
 
-@_device
+@device
 def _begin(mode: int, thread: Number, event: Number, block: Block, output: Output) -> None:
     """Begin with an event."""
     if thread == _ZERO:

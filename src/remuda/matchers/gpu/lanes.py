@@ -82,13 +82,9 @@ class Lane:
         """Send the events up and start the kernel; what was counted is under way when it ends."""
         here, events = kernels(), chunk.events
         n = len(events)
-        starts, on_host = self._buffers("starts", "u4", n + 1)
-        np.subtract(events.starts, events.starts[0], out=on_host, casting="unsafe")
-        starts.copy_to_device(on_host, stream=self.stream)
-        spaces, on_host = self._buffers("spaces", "u4", max(len(events.spaces), 1))
-        on_host[: len(events.spaces)] = events.spaces
-        spaces.copy_to_device(on_host, stream=self.stream)
-        counts, _ = self._buffers("counts", "i8", n)
+        starts = self.upload("starts", events.starts - events.starts[0], "u4")
+        spaces = self.upload("spaces", events.spaces, "u4")
+        counts = self.device("counts", "i8", n)[:n]
         nothing = self._nothing
         rows, extents, totals, reach = nothing["u4"], nothing["u4"], nothing["u4"], nothing["i4"]
         limits, sure, n_best = nothing["i4"], nothing["u1"], 0
@@ -98,13 +94,11 @@ class Lane:
             if len(ranking.sure):
                 sure = self.upload("sure", ranking.sure)
         if mode in (here.KEEP, here.BEST):
-            totals, on_host = self._buffers("totals", "u4", 2)
-            on_host[:] = 0
-            totals.copy_to_device(on_host, stream=self.stream)
-            rows = self._device_buffer("rows", "u4", self.room(index))
-            extents = self._device_buffer("extents", "u4", 4 * (n + len(rows) // here.HELD + 1))
+            totals = self.upload("totals", np.zeros(2, np.uint32))
+            rows = self.device("rows", "u4", self.room(index))
+            extents = self.device("extents", "u4", 4 * (n + len(rows) // here.HELD + 1))
         if mode == here.REACH:
-            reach = self._device_buffer("reach", "i4", len(index.keys))
+            reach = self.device("reach", "i4", len(index.keys))
         output = here.Output(
             counts, rows, extents, totals, reach, nothing["i4"] if weights is None else weights,
             limits, sure,
@@ -129,10 +123,8 @@ class Lane:
     def gather(self, starts: Longs, into: U32) -> None:
         """The rows that were kept, in the order of events."""
         here, total = kernels(), int(starts[-1])
-        on_device, on_host = self._buffers("ordered_starts", "u4", len(starts))
-        on_host[:] = starts
-        on_device.copy_to_device(on_host, stream=self.stream)
-        ordered = self._device_buffer("ordered", "u4", total)
+        ordered_starts = self.upload("ordered_starts", starts, "u4")
+        ordered = self.device("ordered", "u4", total)
         self._fetch("totals", "u4", 2)
         self.stream.synchronize()
         n_extents = int(self._host["totals"][1])
@@ -140,7 +132,7 @@ class Lane:
             blocks = min(n_extents, _BLOCKS if here.SIMULATED else MOST_EVENTS)
             with _launching:
                 here.gather[blocks, here.THREADS, self.stream](
-                    self._device["extents"], self._device["rows"], on_device,
+                    self._device["extents"], self._device["rows"], ordered_starts,
                     np.uint32(n_extents), ordered,
                 )  # fmt: skip
         self._fetch("ordered", "u4", total)
@@ -149,9 +141,7 @@ class Lane:
 
     def clear_reach(self, n: int) -> None:
         """Begin to add up."""
-        reach, on_host = self._buffers("reach", "i4", n)
-        on_host[:] = 0
-        reach.copy_to_device(on_host, stream=self.stream)
+        self.upload("reach", np.zeros(n, np.int32))
 
     def reach(self, n: int) -> Ints:
         """What was added up."""
@@ -160,10 +150,12 @@ class Lane:
         found: Ints = self._host["reach"][:n]
         return found
 
-    def upload(self, name: str, array: Any) -> Any:
-        """An array on the device."""
-        on_device, on_host = self._buffers(name, array.dtype.str[1:], len(array))
-        on_host[:] = array
+    def upload(self, name: str, array: Any, kind: str | None = None) -> Any:
+        """An array on the device, of one item where it has none: that has an address."""
+        n = max(len(array), 1)
+        kind = kind or array.dtype.str[1:]
+        on_device, on_host = self.device(name, kind, n)[:n], self._host_buffer(name, kind, n)
+        on_host[: len(array)] = array
         on_device.copy_to_device(on_host, stream=self.stream)
         return on_device
 
@@ -179,7 +171,7 @@ class Lane:
 
         The first bytes are sent at once; others are copied from where they lie on the device.
         """
-        on_device = self._device_buffer(name, "u1", n_bytes)[:n_bytes]
+        on_device = self.device(name, "u1", n_bytes)[:n_bytes]
         on_host = self._host_buffer(name, "u1", n_sent)
         for at, array in sent:
             on_host[at : at + array.nbytes] = array.view(np.uint8)
@@ -194,10 +186,6 @@ class Lane:
         self._fetch(name, kind, n)
         self.stream.synchronize()
         return self._host_buffer(name, kind, n).copy()
-
-    def device(self, name: str, kind: str, n: int) -> Any:
-        """A buffer of the device, of at least so many items."""
-        return self._device_buffer(name, kind, n)
 
     def run(self, kernel: Any, n: int, arguments: tuple[Any, ...]) -> None:
         """Start a kernel with a thread for each of n items."""
@@ -215,14 +203,10 @@ class Lane:
 
     def grow(self, index: Arranged, wanted: int) -> int:
         """Make room for more rows, as far as the bound goes; how many there may be."""
-        return len(self._device_buffer("rows", "u4", self.room(index, wanted)))
+        return len(self.device("rows", "u4", self.room(index, wanted)))
 
-    def _buffers(self, name: str, kind: str, n: int) -> tuple[Any, Any]:
-        """So many items on the device and on the host."""
-        return self._device_buffer(name, kind, n)[:n], self._host_buffer(name, kind, n)
-
-    def _device_buffer(self, name: str, kind: str, n: int) -> Any:
-        """A buffer of at least so many items."""
+    def device(self, name: str, kind: str, n: int) -> Any:
+        """A buffer of the device, of at least so many items."""
         held = self._device.get(name)
         if held is None or len(held) < n:
             self._device.pop(name, None)

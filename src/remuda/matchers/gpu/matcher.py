@@ -160,9 +160,10 @@ class Gpu:
     def count(self, events: EventBatch, weights: Ints | None = None) -> Longs:
         """How many clauses each event satisfies, or the sum of what each of them weighs."""
         index, mode = self._home.placed(), kernels().COUNT
+        padded = None if weights is None else np.append(weights, np.int32(0))
 
         def submit(lane: Lane, chunk: Chunk) -> None:
-            weighing = None if weights is None else lane.upload("weights", weights)
+            weighing = None if padded is None else lane.upload("weights", padded)
             lane.submit(index, chunk, mode, weighing)
 
         def collect(lane: Lane, chunk: Chunk) -> Longs:

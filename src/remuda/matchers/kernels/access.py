@@ -57,6 +57,16 @@ def most_selective_first(clauses: Ragged, ranks: Floats) -> Ragged:
     return Ragged(clauses.starts, _sorted(*clauses, ranks))
 
 
+def access_predicates(clauses: Ragged, usable: Bools) -> Ints:
+    """The first predicate of each clause; one beyond the last where that is not usable, or none."""
+    none = len(usable)
+    access = np.full(len(clauses.starts) - 1, none, np.int32)
+    some = np.flatnonzero(np.diff(clauses.starts))
+    first = clauses.items[clauses.starts[some]]
+    access[some] = np.where(usable[first], first, none)
+    return access
+
+
 @kernel
 def _sorted(starts: Longs, items: Ints, ranks: Floats) -> Ints:
     result = items.copy()

@@ -18,7 +18,7 @@ from remuda.encoding.programs import Programs
 from remuda.encoding.table import Predicates
 from remuda.jit import apart, bare, kernel
 from remuda.matchers.kernels.bits import prefetch
-from remuda.matchers.kernels.output import grown
+from remuda.matchers.kernels.growth import copy_into, grown
 from remuda.matchers.kernels.programs import score
 from remuda.matchers.kernels.truth import Event, lay_out, take_away
 
@@ -96,6 +96,15 @@ class Room(NamedTuple):
 N_USED, N_SCORED, N_CHANGES, N_LEFT, IS_LAID_OUT = range(5)
 
 
+class Choosing(NamedTuple):
+    """All that choosing takes."""
+
+    owned: Owned
+    choice: Choice
+    asked: Asked
+    room: Room
+
+
 def room_for(choice: Choice, n_attributes: int, longest: int) -> Room:
     """Room for one event of a batch after the other, whose spaces are not in it yet."""
     n, n_criteria, n_groups = int(choice.heaps[-1]), len(choice.ranks), len(choice.heaps) - 1
@@ -127,13 +136,12 @@ def most(bound: float, factor: float) -> float:
 
 
 @bare
-def consider(
-    clause: int, event: int, factor: float, owned: Owned, choice: Choice, asked: Asked, room: Room
-) -> bool:
+def consider(clause: int, event: int, factor: float, choosing: Choosing) -> bool:
     """Keep those owners of a clause that holds which are among the best so far.
 
     Whether all were left for their bounds: no clause that stands behind it is of use then.
     """
+    owned, choice = choosing.owned, choosing.choice
     sole = owned.sole[clause]
     begin, end = np.int64(0), np.int64(1)
     if sole < 0:
@@ -147,9 +155,7 @@ def consider(
     while i < end:
         owner = sole if sole >= 0 else owned.owners.items[i]
         criterion = owner if owner >= 0 else ~owner
-        left_one = consider_one(
-            criterion, sole >= 0, owner >= 0, reached, event, factor, choice, asked, room
-        )
+        left_one = consider_one(criterion, sole >= 0, owner >= 0, reached, event, factor, choosing)
         left &= left_one
         i += 1
         if left_one and owned.best_first and sole < 0:  # and so are those of its kind behind it
@@ -189,10 +195,9 @@ def _first_of_several(low: int, high: int, owners: Ints) -> int:
 
 
 @bare
-def clause_may_enter(
-    clause: int, event: int, factor: float, owned: Owned, choice: Choice, asked: Asked, room: Room
-) -> bool:
+def clause_may_enter(clause: int, event: int, factor: float, choosing: Choosing) -> bool:
     """Whether a clause can score enough for some owner to be kept; never said without bounds."""
+    owned, choice, asked, room = choosing
     if len(owned.bounds) == 0 or not choice.by_clauses:
         return True
     bound = most(owned.bounds[clause], factor)
@@ -203,8 +208,9 @@ def clause_may_enter(
 
 
 @bare
-def bar_of(event: int, choice: Choice, asked: Asked, room: Room) -> float:
+def bar_of(event: int, choosing: Choosing) -> float:
     """What a clause must be able to score to be of use; minus infinity without bounds."""
+    _, choice, asked, room = choosing
     bar = -np.inf
     if choice.by_clauses:
         if len(asked.bars):
@@ -215,8 +221,9 @@ def bar_of(event: int, choice: Choice, asked: Asked, room: Room) -> float:
 
 
 @bare
-def is_simple(owned: Owned, choice: Choice, asked: Asked) -> bool:
+def is_simple(choosing: Choosing) -> bool:
     """Whether the bound of a clause is what its sole owner scores, and nobody is refused."""
+    owned, choice, asked, _ = choosing
     fixed = choice.written and len(owned.bounds) > 0 and len(asked.weight_starts) == 0
     refuses = len(choice.alive) + len(choice.tagged) + len(choice.terms) > 0
     return bool(fixed and choice.by_clauses and not refuses)
@@ -241,15 +248,14 @@ def consider_one(
     reached: float,
     event: int,
     factor: float,
-    choice: Choice,
-    asked: Asked,
-    room: Room,
+    choosing: Choosing,
 ) -> bool:
     """Keep a criterion that scores `reached` or more, if it is among the best so far.
 
     One that owns its clause alone, and no other, is met but once; the groups of a criterion are
     told apart by who was seen. Whether it was left for its bound.
     """
+    _, choice, asked, room = choosing
     place, bit = criterion >> 6, _ONE << np.uint64(criterion & 63)
     once = alone and len(choice.groups.starts) == 0
     if (not once and room.seen[place] & bit) or not _admitted(criterion, choice):
@@ -264,7 +270,7 @@ def consider_one(
             )  # all weigh 1
         )
     priority = choice.priorities[criterion] if len(choice.priorities) else 0.0
-    if not _may_enter_any(criterion, priority, most(known, factor), event, choice, asked, room):
+    if not _may_enter_any(criterion, priority, most(known, factor), event, choosing):
         room.counts[N_LEFT] += 1
         return True
     if not once:
@@ -288,12 +294,12 @@ def consider_one(
     if np.isnan(points):  # its clauses are only necessary
         return False
     if len(choice.groups.starts) == 0:
-        if _may_enter(0, criterion, priority, points, event, choice, asked, room):
+        if _may_enter(0, criterion, priority, points, event, choosing):
             _keep(0, criterion, priority, points, choice, room)
         return False
     for i in range(choice.groups.starts[criterion], choice.groups.starts[criterion + 1]):
         group = choice.groups.items[i]
-        if _may_enter(group, criterion, priority, points, event, choice, asked, room):
+        if _may_enter(group, criterion, priority, points, event, choosing):
             _keep(group, criterion, priority, points, choice, room)
     return False
 
@@ -340,35 +346,23 @@ def _is_flat(criterion: int, choice: Choice) -> bool:
 
 @bare
 def _may_enter_any(
-    criterion: int,
-    priority: float,
-    bound: float,
-    event: int,
-    choice: Choice,
-    asked: Asked,
-    room: Room,
+    criterion: int, priority: float, bound: float, event: int, choosing: Choosing
 ) -> bool:
-    if len(choice.groups.starts) == 0:
-        return _may_enter(0, criterion, priority, bound, event, choice, asked, room)  # type: ignore[no-any-return]
-    for i in range(choice.groups.starts[criterion], choice.groups.starts[criterion + 1]):
-        group = choice.groups.items[i]
-        if _may_enter(group, criterion, priority, bound, event, choice, asked, room):
+    groups = choosing.choice.groups
+    if len(groups.starts) == 0:
+        return _may_enter(0, criterion, priority, bound, event, choosing)  # type: ignore[no-any-return]
+    for i in range(groups.starts[criterion], groups.starts[criterion + 1]):
+        if _may_enter(groups.items[i], criterion, priority, bound, event, choosing):
             return True
     return False
 
 
 @bare
 def _may_enter(
-    group: int,
-    criterion: int,
-    priority: float,
-    points: float,
-    event: int,
-    choice: Choice,
-    asked: Asked,
-    room: Room,
+    group: int, criterion: int, priority: float, points: float, event: int, choosing: Choosing
 ) -> bool:
     """Whether the points suffice for the group; those of another segment win ties here."""
+    _, choice, asked, room = choosing
     if len(asked.bars):
         bar = asked.bar_priorities[event]
         if priority < bar or (priority == bar and points < asked.bars[event]):
@@ -481,18 +475,17 @@ def enlarged(rows: Ints, scores: Floats, needed: int) -> tuple[Ints, Floats]:
     """Both with room for so many, at least doubled."""
     rows = grown(rows, needed)
     larger = np.empty(max(len(rows), needed))
-    larger[: len(scores)] = scores
+    copy_into(larger, scores)
     return rows, larger
 
 
 @bare
-def leave_event(
-    event: int, choice: Choice, asked: Asked, room: Room, rows: Ints, scores: Floats, n: int
-) -> int:
+def leave_event(event: int, choosing: Choosing, rows: Ints, scores: Floats, n: int) -> int:
     """Write what is kept behind the n rows, best first unless there are groups; clean up.
 
     How many rows there are then.
     """
+    _, choice, asked, room = choosing
     grouped = len(choice.groups.starts) > 0
     for i in range(room.counts[N_USED]):
         group = room.used[i]
@@ -536,17 +529,18 @@ def choose(
     hit_starts: Longs, hits: Ints, owned: Owned, choice: Choice, asked: Asked, room: Room
 ) -> tuple[Longs, Ints, Floats]:
     """The best of each event among the owners of the clauses that hold."""
+    choosing = Choosing(owned, choice, asked, room)
     starts = np.zeros(len(hit_starts), np.int64)
     rows, scores, n = np.empty(1024, np.int32), np.empty(1024), np.int64(0)
     for event in range(len(hit_starts) - 1):
         factor = enter_event(event, asked, room)
         for i in range(hit_starts[event], hit_starts[event + 1]):
-            if clause_may_enter(hits[i], event, factor, owned, choice, asked, room):
-                consider(hits[i], event, factor, owned, choice, asked, room)
+            if clause_may_enter(hits[i], event, factor, choosing):
+                consider(hits[i], event, factor, choosing)
             else:
                 room.counts[N_LEFT] += 1
         if n + n_chosen(room) > len(rows):
             rows, scores = enlarged(rows, scores, n + n_chosen(room))
-        n = leave_event(event, choice, asked, room, rows, scores, n)
+        n = leave_event(event, choosing, rows, scores, n)
         starts[event + 1] = n
     return starts, rows[:n].copy(), scores[:n].copy()

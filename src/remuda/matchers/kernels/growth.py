@@ -1,11 +1,14 @@
-"""Arrays that change: frozen while they are read, thawed and longer when something is written."""
+"""Arrays that grow: the output of kernels, and what is read frozen and thawed to be changed."""
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from remuda.arrays import Ints
+from remuda.jit import bare, kernel
 
 Item = TypeVar("Item", bound=np.generic)
 
@@ -24,3 +27,20 @@ def thawed(array: NDArray[Item], n_items: int = 0) -> NDArray[Item]:
         except ValueError:  # a file's, mapped into memory
             return array.copy()
     return array
+
+
+@bare
+def copy_into(target: NDArray[Any], items: NDArray[Any]) -> None:
+    """What `target[: len(items)] = items` does; that compiles texts for an error's message."""
+    for i in range(len(items)):
+        target[i] = items[i]
+
+
+@kernel
+def grown(items: Ints, needed: int) -> Ints:
+    """The items in an array with room for `needed` of them, at least doubled."""
+    if needed <= len(items):
+        return items
+    larger = np.empty(max(needed, 2 * len(items)), np.int32)
+    copy_into(larger, items)
+    return larger

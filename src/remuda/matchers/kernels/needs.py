@@ -23,11 +23,6 @@ def bits_of_dims(table: ClauseTable) -> Words:
     return bits
 
 
-def needs_of(clauses: Ragged, predicates: Predicates, dim_bits: Words) -> Words:
-    """The bits that each clause needs."""
-    return _needs(clauses, predicates, dim_bits)  # type: ignore[no-any-return]
-
-
 @bare
 def lacking(event: Arrived, dim_of_space: Ints, dim_bits: Words) -> np.uint64:
     """The bits that an event does not have."""
@@ -38,7 +33,8 @@ def lacking(event: Arrived, dim_of_space: Ints, dim_bits: Words) -> np.uint64:
 
 
 @kernel
-def _needs(clauses: Ragged, predicates: Predicates, dim_bits: Words) -> Words:
+def needs_of(clauses: Ragged, predicates: Predicates, dim_bits: Words) -> Words:
+    """The bits that each clause needs."""
     needs = np.zeros(len(clauses.starts) - 1, np.uint64)
     for clause in range(len(needs)):
         for i in range(clauses.starts[clause], clauses.starts[clause + 1]):

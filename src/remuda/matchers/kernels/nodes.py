@@ -18,9 +18,9 @@ from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of
 from remuda.encoding.table import Predicates
 from remuda.jit import bare, kernel
 from remuda.matchers.kernels.bits import prefetch
+from remuda.matchers.kernels.growth import grown
 from remuda.matchers.kernels.hashing import NO_KEY, place
 from remuda.matchers.kernels.lists import Listed
-from remuda.matchers.kernels.output import grown
 from remuda.matchers.kernels.verify import Arrived
 
 ALWAYS = 0
@@ -89,11 +89,6 @@ def lists_of(
     )
 
 
-def hung(slots: Ints, access: Ints, found: Ragged, n_lists: int) -> Ragged:
-    """The slots in each list, given the access predicate of each slot and the lists of each."""
-    return Ragged(*_hang(slots, access, found, n_lists))
-
-
 @kernel
 def _find_lists(
     predicates: Predicates,
@@ -143,7 +138,8 @@ def _find_lists(
 
 
 @kernel
-def _hang(slots: Ints, access: Ints, found: Ragged, n_lists: int) -> tuple[Longs, Ints]:
+def hung(slots: Ints, access: Ints, found: Ragged, n_lists: int) -> Ragged:
+    """The slots in each list, given the access predicate of each slot and the lists of each."""
     starts = np.zeros(n_lists + 2, np.int64)  # one too long: writing shifts it
     for predicate in access:
         for i in range(found.starts[predicate], found.starts[predicate + 1]):
@@ -156,7 +152,7 @@ def _hang(slots: Ints, access: Ints, found: Ragged, n_lists: int) -> tuple[Longs
             at = found.items[i] + 1
             items[starts[at]] = slots[k]
             starts[at] += 1
-    return starts[:-1], items
+    return Ragged(starts[:-1], items)
 
 
 @bare

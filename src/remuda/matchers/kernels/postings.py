@@ -17,7 +17,7 @@ import numpy as np
 from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of
 from remuda.encoding.table import ClauseTable, Predicates
 from remuda.jit import bare, kernel
-from remuda.matchers.kernels.output import grown
+from remuda.matchers.kernels.growth import grown
 
 ALL = 1
 IN = 2  # ∈; entries are compared as numbers, and the paper wants ∉ before ∈
@@ -86,10 +86,10 @@ def satisfiable(table: ClauseTable) -> Ints:
 
 def n_per_row(has: Bools, starts: Longs) -> Ints:
     """Of how many items of each row it is true."""
-    return np.diff(np.append(0, np.cumsum(has))[starts]).astype(np.int32)
+    return np.diff(starts_of(has)[starts]).astype(np.int32)
 
 
-def keys_for(table: ClauseTable, uses: Longs, *, conjunctive: bool) -> Keys:
+def _keys_for(table: ClauseTable, uses: Longs, conjunctive: bool) -> Keys:
     """The keys of all dimensions, given how often each predicate is used."""
     predicates = table.predicates
     n_present = np.diff(table.space_starts)[predicates.dim].astype(np.int64) - 1
@@ -128,21 +128,22 @@ def _keys(table: ClauseTable, is_deep: Bools) -> Keys:
     )
 
 
-def post(predicates: Predicates, keys: Keys, uses: Longs, *, conjunctive: bool) -> Posted:
-    """Under which keys each used predicate is posted.
+def post(table: ClauseTable, rows: Ragged, *, conjunctive: bool) -> tuple[Keys, Posted]:
+    """The keys of all dimensions, and under which of them each predicate of the rows is posted.
 
     One that holds on missing is ∉ on the spaces it refuses, any other ∈ on those it accepts. Where
     `conjunctive`, a wide one of the second kind is ∈ on "present" and ∉ on the spaces it refuses:
     both are heard then, and the ∉ prevails.
     """
-    return Posted(*_post(uses, predicates, keys, conjunctive))
+    uses = np.bincount(rows.items, minlength=len(table.predicates.dim))
+    keys = _keys_for(table, uses, conjunctive)
+    return keys, Posted(*_post(uses, table.predicates, keys, conjunctive))
 
 
 def only_in(posted: Posted) -> Posted:
     """The ∈ entries alone: one of them is met whenever the predicate holds on what is present."""
     kept = posted.marks & IN != 0
-    starts = np.append(0, np.cumsum(kept))[posted.starts]
-    return Posted(starts, posted.keys[kept], posted.marks[kept])
+    return Posted(starts_of(kept)[posted.starts], posted.keys[kept], posted.marks[kept])
 
 
 def place(

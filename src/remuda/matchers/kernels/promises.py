@@ -23,6 +23,7 @@ from remuda.matchers.kernels.best import (
     TINY,
     Asked,
     Choice,
+    Choosing,
     Owned,
     Room,
     bar_of,
@@ -72,6 +73,7 @@ def choose_promised(
     room: Room,
 ) -> tuple[Longs, Ints, Floats]:
     """The best of each event among the owners of the clauses that hold, as `choose` has them."""
+    choosing = Choosing(owned, choice, asked, room)
     starts = np.zeros(len(hit_starts), np.int64)
     rows, scores, n = np.empty(1024, np.int32), np.empty(1024), np.int64(0)
     near = Near(np.empty(_TOGETHER, np.int64), np.empty(_TOGETHER * _OWNERS, np.int32))
@@ -90,7 +92,7 @@ def choose_promised(
         _promise_owners(n_owners, max(factor, 1.0), promises, room, promised[len(here) :])
         high = _bar_for_few(promised[:n_all].view(np.int64), 2 * len(room.scores) + 8, steps)
         n_first = _most_promising(promised[:n_all], high, first)
-        bar, at = max(bar_of(event, choice, asked, room), 0.0), np.int64(0)
+        bar, at = max(bar_of(event, choosing), 0.0), np.int64(0)
         while at < n_first + n_all:
             at, n_near = _next_ones(at, first[:n_first], promised[:n_all], bar, near)
             _ask_for(n_near, here, owned, choice, room, near)
@@ -100,15 +102,15 @@ def choose_promised(
                     continue
                 promised[place] = _NOTHING
                 if place < len(here):
-                    consider(here[place], event, factor, owned, choice, asked, room)
+                    consider(here[place], event, factor, choosing)
                 else:
                     who = room.scored[place - len(here)]
-                    consider_one(who, True, False, -np.inf, event, factor, choice, asked, room)
-                bar = max(bar_of(event, choice, asked, room), 0.0)
+                    consider_one(who, True, False, -np.inf, event, factor, choosing)
+                bar = max(bar_of(event, choosing), 0.0)
         _leave_points(event, choice, asked, room)
         if n + n_chosen(room) > len(rows):
             rows, scores = enlarged(rows, scores, n + n_chosen(room))
-        n = leave_event(event, choice, asked, room, rows, scores, n)
+        n = leave_event(event, choosing, rows, scores, n)
         starts[event + 1] = n
     return starts, rows[:n].copy(), scores[:n].copy()
 

@@ -21,8 +21,7 @@ from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of, take_ro
 from remuda.encoding.table import Predicates
 from remuda.jit import kernel
 from remuda.matchers.contract import Literal
-from remuda.matchers.kernels.growth import Words, thawed
-from remuda.matchers.kernels.output import grown
+from remuda.matchers.kernels.growth import Words, grown, thawed
 
 ON_MISSING, EVERY, NARROW, RANGE, SPANS = (np.uint64(1 << i) for i in range(5))
 LO_SHIFT, DIM_SHIFT = np.uint64(5), np.uint64(37)

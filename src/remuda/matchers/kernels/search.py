@@ -1,12 +1,15 @@
-"""Order among few or many: the one search in ascending items, and the one insertion sort."""
+"""Order among few or many: the one search in ascending items, the one sort of few and of many."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from remuda.jit import bare
+from remuda.arrays import Ints, Longs
+from remuda.jit import bare, kernel
+from remuda.matchers.kernels.growth import copy_into
 
 
 @bare
@@ -43,3 +46,27 @@ def put(item: int, items: NDArray[Any], begin: int, end: int, ranks: NDArray[Any
         items[at] = items[at - 1]
         at -= 1
     items[at] = item
+
+
+@kernel
+def sort_by(keys: Longs, items: Ints) -> None:
+    """Sort keys, and items with them; equal ones stay in the order in which they came.
+
+    Numba's own sorts take a second each to compile.
+    """
+    other_keys, other_items = np.empty(len(keys), np.int64), np.empty(len(keys), np.int32)
+    width = 1
+    while width < len(keys):
+        for begin in range(0, len(keys), 2 * width):
+            middle, end = min(begin + width, len(keys)), min(begin + 2 * width, len(keys))
+            i, j = begin, middle
+            for at in range(begin, end):
+                if j == end or (i < middle and keys[i] <= keys[j]):
+                    other_keys[at], other_items[at] = keys[i], items[i]
+                    i += 1
+                else:
+                    other_keys[at], other_items[at] = keys[j], items[j]
+                    j += 1
+        copy_into(keys, other_keys)
+        copy_into(items, other_items)
+        width *= 2

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import ROUND_HALF_UP, Context, Decimal
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from remuda.model.moments import zone_of
 from remuda.model.values import instant, is_text, tidy
 
 Exact: TypeAlias = int | Decimal
 Numeric: TypeAlias = int | float | Decimal
+Day = TypeVar("Day", bound=date)
 
 SHORT, LONG = 2**31, 2**63  # the first integers that 32 and 64 bits do not hold
 DIGITS = 38  # of Spark's decimals
@@ -27,6 +29,11 @@ _DAY = re.compile(r"\+?(\d{4,7})(?:-(\d\d?)(?:-(\d\d?)(?:[ T].*)?)?)?", re.ASCII
 _TIME = r"(\d\d?)(?::(\d\d?)(?::(\d\d?)(?:\.(\d*))?(\D.*)?)?)?"
 _MOMENT = re.compile(rf"\+?(\d{{4,6}})(?:-(\d\d?)(?:-(\d\d?)(?:[ T]{_TIME})?)?)?", re.ASCII)
 _PLAIN_DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+
+
+def instance(*kinds: type) -> Callable[[Any], Any]:
+    """The argument that is a value of one of these types, as it is."""
+    return lambda value: value if isinstance(value, kinds) else None
 
 
 def integer(value: Any) -> int | None:
@@ -56,6 +63,12 @@ def number(value: Any) -> Numeric | None:
     return None if type(plain) is kind else number(plain)
 
 
+def double(value: Any) -> float | None:
+    """The double nearest to a number."""
+    found = number(value)
+    return None if found is None else float(found)
+
+
 def fitted(value: Decimal) -> Decimal | None:
     """The decimal, with fewer zeros at its end if need be; None where it has over 38 digits."""
     exponent = value.as_tuple().exponent
@@ -72,9 +85,9 @@ def fitted(value: Decimal) -> Decimal | None:
     return shorter if shorter == value else None
 
 
-def rounded(value: Decimal, scale: int) -> Decimal:
-    """The decimal with `scale` digits behind its point, halves away from zero."""
-    return value.quantize(Decimal((0, (1,), -scale)), context=EXACT)
+def rounded(value: Decimal, scale: int, context: Context = EXACT) -> Decimal:
+    """The decimal with `scale` digits behind its point, halves away from zero by default."""
+    return value.quantize(Decimal((0, (1,), -scale)), context=context)
 
 
 def text(value: Any) -> str | None:
@@ -138,8 +151,13 @@ def microseconds_of(value: datetime) -> int:
 
 def moment_at(microseconds: int) -> datetime | None:
     """The timestamp so many microseconds after 1970; None beyond the years 1 to 9999."""
+    return later(EPOCH, microseconds=microseconds)
+
+
+def later(value: Day, days: int = 0, microseconds: int = 0) -> Day | None:
+    """The date or timestamp so much later; None beyond the years 1 to 9999."""
     try:
-        return EPOCH + timedelta(microseconds=microseconds)
+        return value + timedelta(days=days, microseconds=microseconds)
     except OverflowError:
         return None
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from datetime import date, timedelta
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from datetime import date
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 from remuda.model.functions.arguments import (
@@ -17,12 +17,13 @@ from remuda.model.functions.arguments import (
     day_or_moment,
     fitted,
     integer,
+    later,
     number,
     rounded,
     short,
 )
 from remuda.model.functions.comparing import as_moment
-from remuda.model.functions.function import Function, table
+from remuda.model.functions.function import Function, table, taking
 from remuda.model.functions.spans import elapsed
 
 _LONGEST_DOUBLE = 400  # no double has a digit further than this from its point
@@ -89,12 +90,7 @@ def shifted(value: Any, days: Any, sign: int) -> date | None:
     if count is None:
         return None
     found = day_or_moment(value)
-    if type(found) is not date:
-        return None
-    try:
-        return found + timedelta(days=sign * count)
-    except OverflowError:
-        return None
+    return later(found, sign * count) if type(found) is date else None
 
 
 def _divide(left: Any, right: Any) -> float | None:
@@ -131,54 +127,49 @@ def _div(left: Any, right: Any) -> int | None:
     return within(int(EXACT.divide_int(Decimal(one), Decimal(other))))
 
 
-def _negative(value: Any) -> Numeric | None:
-    found = number(value)
-    if type(found) is float:
-        return -found
-    return None if found is None else _difference(0, found)
+@taking(number)
+def _negative(value: Numeric) -> Numeric | None:
+    return -value if type(value) is float else _difference(0, value)
 
 
-def _abs(value: Any) -> Numeric | None:
-    found = number(value)
-    if found is None or type(found) is float:
-        return None if found is None else abs(found)
-    return within(abs(found)) if type(found) is int else fitted(Decimal(found).copy_abs())
+@taking(number)
+def _abs(value: Numeric) -> Numeric | None:
+    if type(value) is float:
+        return abs(value)
+    return within(abs(value)) if type(value) is int else fitted(Decimal(value).copy_abs())
 
 
-def _round(value: Any, digits: Any = 0) -> Numeric | None:
-    """Halves are rounded away from zero."""
-    found, scale = number(value), short(digits)
-    if found is None or scale is None:
-        return None
-    if type(found) is float:
-        return _rounded_double(found, scale)
-    if type(found) is int:
-        return found if scale >= 0 else within(int(_rounded(Decimal(found), scale)))
-    exact = Decimal(found)
-    own = -int(exact.as_tuple().exponent)
-    return fitted(rounded(_rounded(exact, min(scale, own)), max(min(scale, own), 0)))
+def rounding(context: Context) -> Callable[..., Numeric | None]:
+    """The function that rounds to some digits, halves as the context has it."""
+
+    def shortened(value: Decimal, scale: int) -> Decimal:
+        return Decimal(0) if scale < -_LONGEST_DOUBLE else rounded(value, scale, context)
+
+    @taking(number, short)
+    def apply(value: Numeric, scale: int = 0) -> Numeric | None:
+        if type(value) is int:
+            return value if scale >= 0 else within(int(shortened(Decimal(value), scale)))
+        if type(value) is float:
+            if not math.isfinite(value) or scale > _LONGEST_DOUBLE:
+                return value
+            return float(shortened(Decimal(repr(value)), scale)) + 0.0  # -0.0 becomes 0.0
+        exact = Decimal(value)
+        kept = min(scale, -int(exact.as_tuple().exponent))
+        return fitted(rounded(shortened(exact, kept), max(kept, 0)))
+
+    return apply
 
 
-def _rounded_double(value: float, scale: int) -> float:
-    if not math.isfinite(value) or scale > _LONGEST_DOUBLE:
-        return value
-    return float(_rounded(Decimal(repr(value)), scale)) + 0.0  # -0.0 becomes 0.0
-
-
-def _rounded(value: Decimal, scale: int) -> Decimal:
-    return Decimal(0) if scale < -_LONGEST_DOUBLE else rounded(value, scale)
-
-
-def _towards(whole: Callable[[float], int], rounding: str) -> Callable[[Any], int | Decimal | None]:
-    def apply(value: Any) -> Exact | None:
-        found = number(value)
-        if type(found) is Decimal:
-            return fitted(found.to_integral_value(rounding, context=EXACT))
-        if type(found) is not float:
-            return integer(found)
-        if math.isnan(found):
+def _towards(whole: Callable[[float], int], rounding: str) -> Callable[..., Exact | None]:
+    @taking(number)
+    def apply(value: Numeric) -> Exact | None:
+        if type(value) is Decimal:
+            return fitted(value.to_integral_value(rounding, context=EXACT))
+        if type(value) is not float:
+            return integer(value)
+        if math.isnan(value):
             return 0  # as in Java
-        return within(whole(found)) if math.isfinite(found) else None
+        return within(whole(value)) if math.isfinite(value) else None
 
     return apply
 
@@ -201,7 +192,7 @@ FUNCTIONS = table(
         Function("negative", _negative, 1, 1),
         Function("positive", number, 1, 1),
         Function("abs", _abs, 1, 1),
-        Function("round", _round, 1, 2),
+        Function("round", rounding(EXACT), 1, 2),
         Function("floor", _towards(math.floor, ROUND_FLOOR), 1, 1),
         Function("ceil", _towards(math.ceil, ROUND_CEILING), 1, 1),
         Function("isnan", _isnan, 1, 1, on_missing=True),

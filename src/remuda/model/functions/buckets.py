@@ -15,6 +15,7 @@ from typing import Any
 from remuda.errors import InvalidCriterion
 from remuda.model.functions.arguments import EXACT, integer, number, text
 from remuda.model.functions.function import Function, table
+from remuda.model.functions.hashes import murmur_finished, murmur_mixed, murmur_word
 from remuda.model.values import is_text, tidy
 from remuda.model.values import number as exact
 
@@ -95,25 +96,12 @@ def fnv1a(data: bytes) -> int:
 
 def murmur3(data: bytes, seed: int = 0) -> int:
     """The 32 bits of MurmurHash3, without sign."""
-    found = seed
     n_whole = len(data) // 4 * 4
     for at in range(0, n_whole, 4):
-        found ^= _mixed(int.from_bytes(data[at : at + 4], "little"))
-        found = (_turned(found, 13) * 5 + 0xE6546B64) & _MASK
+        seed = murmur_mixed(seed, int.from_bytes(data[at : at + 4], "little"))
     if n_whole < len(data):
-        found ^= _mixed(int.from_bytes(data[n_whole:], "little"))
-    found ^= len(data)
-    found = (found ^ (found >> 16)) * 0x85EBCA6B & _MASK
-    found = (found ^ (found >> 13)) * 0xC2B2AE35 & _MASK
-    return found ^ (found >> 16)
-
-
-def _mixed(block: int) -> int:
-    return _turned(block * 0xCC9E2D51 & _MASK, 15) * 0x1B873593 & _MASK
-
-
-def _turned(value: int, by: int) -> int:
-    return (value << by | value >> (32 - by)) & _MASK
+        seed ^= murmur_word(int.from_bytes(data[n_whole:], "little"))
+    return murmur_finished(seed, len(data))
 
 
 HASHES: dict[str, Callable[[bytes], int]] = {

@@ -26,7 +26,7 @@ from remuda.model.functions.arguments import (
     short,
     text,
 )
-from remuda.model.functions.function import Function, table
+from remuda.model.functions.function import Function, table, taking
 from remuda.model.values import tidy
 
 _JAVA_BLANKS = BLANKS[:-1]  # what Java's trim cuts off
@@ -134,47 +134,44 @@ def _double_of_text(value: str) -> float | None:
         return -math.inf if value.startswith("-") else math.inf
 
 
-def _float(value: Any) -> float | None:
+@taking(_double)
+def _float(value: float) -> float:
     """The nearest number of 32 bits."""
-    found = _double(value)
-    if found is None:
-        return None
     try:
-        (single,) = struct.unpack("f", struct.pack("f", found))
+        (single,) = struct.unpack("f", struct.pack("f", value))
     except OverflowError:
-        return math.copysign(math.inf, found)
+        return math.copysign(math.inf, value)
     return float(single)
 
 
-def _decimal(value: Any, precision: Any = 10, scale: Any = 0) -> Decimal | None:
-    """With `scale` digits behind the point, halves away from zero, and `precision` in all."""
-    found, all_digits, behind = _exact(tidy(value)), short(precision), short(scale)
-    if found is None or all_digits is None or behind is None:
-        return None
-    if not 0 <= behind <= all_digits <= DIGITS or found.adjusted() > DIGITS:
-        return None
-    result = fitted(rounded(found, behind))
-    if result is None or (result and result.adjusted() >= all_digits - behind):
-        return None
-    return result
-
-
 def _exact(value: Any) -> Decimal | None:
-    if isinstance(value, bool):
-        return Decimal(int(value))
-    if isinstance(value, str):
-        spelt = value.strip(_JAVA_BLANKS)
+    plain = tidy(value)
+    if isinstance(plain, bool):
+        return Decimal(int(plain))
+    if isinstance(plain, str):
+        spelt = plain.strip(_JAVA_BLANKS)
         try:
             return Decimal(spelt) if _DECIMAL.fullmatch(spelt) else None
         except DecimalException:
             return None
-    if isinstance(value, datetime):
-        moment = in_utc(value)
+    if isinstance(plain, datetime):
+        moment = in_utc(plain)
         return None if moment is None else Decimal(microseconds_of(moment)).scaleb(-6)
-    found = number(value)
+    found = number(plain)
     if type(found) is float:
         return Decimal(repr(found)) if math.isfinite(found) else None
     return None if found is None else Decimal(found)
+
+
+@taking(_exact, short, short)
+def _decimal(value: Decimal, precision: int = 10, scale: int = 0) -> Decimal | None:
+    """With `scale` digits behind the point, halves away from zero, and `precision` in all."""
+    if not 0 <= scale <= precision <= DIGITS or value.adjusted() > DIGITS:
+        return None
+    result = fitted(rounded(value, scale))
+    if result is None or (result and result.adjusted() >= precision - scale):
+        return None
+    return result
 
 
 def _check_decimal(arguments: Sequence[Any]) -> None:
@@ -200,10 +197,6 @@ def _boolean(value: Any) -> bool | None:
     return None if found is None else found != 0
 
 
-def _date(value: Any) -> date | None:
-    return day(value)
-
-
 def timestamp(value: Any) -> datetime | None:
     """The moment, or so many seconds since 1970."""
     plain = tidy(value)
@@ -227,7 +220,7 @@ FUNCTIONS = table(
         Function("double", _double, 1, 1),
         Function("decimal", _decimal, 1, 3, check=_check_decimal),
         Function("boolean", _boolean, 1, 1),
-        Function("date", _date, 1, 1),
+        Function("date", day, 1, 1),
         Function("timestamp", timestamp, 1, 1),
     ]
 )

@@ -6,8 +6,8 @@ import math
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Any
 
-from remuda.model.functions.arguments import EXACT, LONG, integer, number, short, text
-from remuda.model.functions.function import Function, table
+from remuda.model.functions.arguments import EXACT, LONG, Numeric, integer, number, short, text
+from remuda.model.functions.function import Function, table, taking
 
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _VOWEL, _SILENT = "0", "7"
@@ -56,18 +56,13 @@ def _in_base(value: int, base: int) -> str:
     return spelt or "0"
 
 
-def _bin(value: Any) -> str | None:
-    found = integer(value)
-    return None if found is None else f"{found % (2 * LONG):b}"
-
-
-def _soundex(value: Any) -> str | None:
+@taking(text)
+def _soundex(value: str) -> str:
     """A letter and three digits for how an English name sounds; other text as it is."""
-    found = text(value)
-    if found is None or not found or found[0].upper() not in _SOUNDS:
-        return found
-    code, last = found[0].upper(), _SOUNDS[found[0].upper()]
-    for letter in found[1:]:
+    if not value or value[0].upper() not in _SOUNDS:
+        return value
+    code, last = value[0].upper(), _SOUNDS[value[0].upper()]
+    for letter in value[1:]:
         sound = _SOUNDS.get(letter.upper(), _VOWEL) if letter.isascii() else _VOWEL
         if sound == _SILENT:
             continue
@@ -79,15 +74,13 @@ def _soundex(value: Any) -> str | None:
     return code.ljust(4, "0")
 
 
-def _luhn_check(value: Any) -> bool | None:
+@taking(text)
+def _luhn_check(value: str) -> bool:
     """Whether the digits, each second from the end doubled, add up to tens."""
-    found = text(value)
-    if found is None:
-        return None
-    if not found.isascii() or not found.isdigit():
+    if not value.isascii() or not value.isdigit():
         return False
-    doubled = (sum(divmod(2 * int(digit), 10)) for digit in found[-2::-2])
-    return (sum(map(int, found[-1::-2])) + sum(doubled)) % 10 == 0
+    doubled = (sum(divmod(2 * int(digit), 10)) for digit in value[-2::-2])
+    return (sum(map(int, value[-1::-2])) + sum(doubled)) % 10 == 0
 
 
 def _elt(place: Any, *values: Any) -> str | None:
@@ -96,35 +89,30 @@ def _elt(place: Any, *values: Any) -> str | None:
     return text(values[n - 1]) if n is not None and 1 <= n <= len(values) else None
 
 
-def _find_in_set(value: Any, words: Any) -> int | None:
+@taking(text, text)
+def _find_in_set(word: str, words: str) -> int:
     """The place, from 1, among words that commas part; 0 where it is none of them."""
-    word, several = text(value), text(words)
-    if word is None or several is None:
-        return None
-    return 0 if "," in word else _place(word, several.split(","))
+    several = words.split(",")
+    return several.index(word) + 1 if word in several else 0
 
 
-def _place(word: str, words: list[str]) -> int:
-    return words.index(word) + 1 if word in words else 0
-
-
-def _format_number(value: Any, places: Any) -> str | None:
+@taking(number, short)
+def _format_number(value: Numeric, places: int) -> str | None:
     """With commas between thousands and so many places behind the point."""
-    found, n = number(value), short(places)
-    if found is None or n is None or not 0 <= n <= _MOST_PLACES:
+    if not 0 <= places <= _MOST_PLACES:
         return None
-    if isinstance(found, float) and not math.isfinite(found):
-        return "NaN" if math.isnan(found) else "∞" if found > 0 else "-∞"
-    spelt = Decimal(repr(found)) if isinstance(found, float) else Decimal(found)
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "∞" if value > 0 else "-∞"
+    spelt = Decimal(repr(value)) if isinstance(value, float) else Decimal(value)
     # A double has the digits it is spelt with; rounded is what it is
-    exact = spelt if -int(spelt.as_tuple().exponent) <= n else Decimal(found)
-    return f"{exact.quantize(Decimal((0, (1,), -n)), ROUND_HALF_EVEN, EXACT):,f}"
+    exact = spelt if -int(spelt.as_tuple().exponent) <= places else Decimal(value)
+    return f"{exact.quantize(Decimal((0, (1,), -places)), ROUND_HALF_EVEN, EXACT):,f}"
 
 
 FUNCTIONS = table(
     [
         Function("conv", _conv, 3, 3),
-        Function("bin", _bin, 1, 1),
+        Function("bin", taking(integer)(lambda value: f"{value % (2 * LONG):b}"), 1, 1),
         Function("soundex", _soundex, 1, 1),
         Function("luhn_check", _luhn_check, 1, 1),
         Function("elt", _elt, 2, None, on_missing=True),

@@ -11,9 +11,11 @@ from typing import Any
 from remuda.errors import InvalidCriterion
 from remuda.model.functions.arguments import (
     MICROSECOND,
+    Numeric,
     day,
     day_or_moment,
     integer,
+    later,
     microseconds_of,
     midnight,
     moment,
@@ -24,30 +26,13 @@ from remuda.model.functions.arguments import (
 )
 from remuda.model.functions.casts import timestamp
 from remuda.model.functions.formats import check_format, moment_by
-from remuda.model.functions.function import Function, table
+from remuda.model.functions.function import Function, table, taking
 
 EPOCH_DAY = date(1970, 1, 1)
 _DEFAULT_FORMAT = "yyyy-MM-dd HH:mm:ss"
 
 
-def _of_day(field: Callable[[date], Any]) -> Callable[[Any], Any]:
-    def apply(value: Any) -> Any:
-        found = day(value)
-        return None if found is None else field(found)
-
-    return apply
-
-
-def _of_moment(field: Callable[[datetime], Any]) -> Callable[[Any], Any]:
-    def apply(value: Any) -> Any:
-        found = moment(value)
-        return None if found is None else field(found)
-
-    return apply
-
-
-def _week(value: date) -> int:
-    return value.isocalendar().week
+_of_day, _of_moment = taking(day), taking(moment)
 
 
 def _second_with_fraction(value: datetime) -> Decimal:
@@ -79,55 +64,34 @@ MICROSECONDS = {
 _TIMES = {**MICROSECONDS, "dd": MICROSECONDS["day"]}
 
 
-def _date_trunc(unit: Any, value: Any) -> datetime | None:
-    name, found = text(unit), moment(value)
-    if name is None or found is None:
-        return None
-    name = name.lower()
+@taking(text, moment)
+def _date_trunc(unit: str, value: datetime) -> datetime | None:
+    name = unit.lower()
     if name in _DAYS:
-        return midnight(_DAYS[name](found.date()))
+        return midnight(_DAYS[name](value.date()))
     if name not in _TIMES:
         return None
-    return found - microseconds_of(found) % _TIMES[name] * MICROSECOND
+    return value - microseconds_of(value) % _TIMES[name] * MICROSECOND
 
 
-def _trunc(value: Any, unit: Any) -> date | None:
-    name, found = text(unit), day(value)
-    if name is None or found is None or name.lower() not in _DAYS:
-        return None
-    return _DAYS[name.lower()](found)
+@taking(day, text)
+def _trunc(value: date, unit: str) -> date | None:
+    return _DAYS[unit.lower()](value) if unit.lower() in _DAYS else None
 
 
-def _check_unit(unit: Any, units: Sequence[str]) -> None:
-    if unit is not None and (not isinstance(unit, str) or unit.lower() not in units):
-        raise InvalidCriterion(f"{unit!r} is no unit to cut off at; such are {', '.join(units)}")
+def unit_check(place: int, units: Sequence[str], what: str) -> Callable[[Sequence[Any]], None]:
+    """Refuse a literal at that place among the arguments that is no such unit."""
+
+    def check(arguments: Sequence[Any]) -> None:
+        unit = arguments[place]
+        if unit is not None and (not isinstance(unit, str) or unit.lower() not in units):
+            raise InvalidCriterion(f"{unit!r} is no {what}; such are {', '.join(units)}")
+
+    return check
 
 
-def _date_add(value: Any, days: Any) -> date | None:
-    found, count = day(value), short(days)
-    return None if found is None or count is None else _later(found, count)
-
-
-def _date_sub(value: Any, days: Any) -> date | None:
-    count = short(days)
-    return None if count is None else _date_add(value, -count)
-
-
-def _later(value: date, days: int) -> date | None:
-    try:
-        return value + timedelta(days=days)
-    except OverflowError:  # beyond the years 1 to 9999
-        return None
-
-
-def _date_diff(end: Any, start: Any) -> int | None:
-    last, first = day(end), day(start)
-    return None if last is None or first is None else (last - first).days
-
-
-def _add_months(value: Any, months: Any) -> date | None:
-    found, count = day(value), short(months)
-    return None if found is None or count is None else months_later(found, count)
+_CUT_AT_ANY = unit_check(0, (*_DAYS, *_TIMES), "unit to cut off at")
+_CUT_AT_DAY = unit_check(1, (*_DAYS,), "unit to cut off at")
 
 
 def months_later(value: date, months: int) -> date | None:
@@ -140,22 +104,16 @@ def months_later(value: date, months: int) -> date | None:
     return value.replace(year=year, month=month + 1, day=min(value.day, last))
 
 
-def _add_interval(value: Any, months: Any, days: Any, microseconds: Any) -> date | None:
+@taking(day_or_moment, short, integer, integer)
+def _add_interval(value: date, months: int, days: int, microseconds: int) -> date | None:
     """The value with an interval added, whose days have 24 hours.
 
     A date stays a date unless there are microseconds.
     """
-    found, count = day_or_moment(value), short(months)
-    span, finer = integer(days), integer(microseconds)
-    if found is None or count is None or span is None or finer is None:
-        return None
-    if finer and type(found) is date:
-        found = midnight(found)
-    moved = months_later(found, count)
-    try:
-        return None if moved is None else moved + timedelta(days=span, microseconds=finer)
-    except OverflowError:
-        return None
+    if microseconds and type(value) is date:
+        value = midnight(value)
+    moved = months_later(value, months)
+    return None if moved is None else later(moved, days, microseconds)
 
 
 def _check_interval(arguments: Sequence[Any]) -> None:
@@ -168,11 +126,11 @@ def last_day(value: date) -> date:
     return value.replace(day=calendar.monthrange(value.year, value.month)[1])
 
 
-def _make_date(year: Any, month: Any, number: Any) -> date | None:
-    parts = short(year), short(month), short(number)
+@taking(short, short, short)
+def _make_date(year: int, month: int, number: int) -> date | None:
     try:
-        return date(*parts)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+        return date(year, month, number)
+    except ValueError:
         return None
 
 
@@ -205,22 +163,16 @@ def _unix_timestamp(value: Any, pattern: Any = _DEFAULT_FORMAT) -> int | None:
     return abs(micros) // 1_000_000 * (1 if micros > 0 else -1)
 
 
-def _timestamp_seconds(value: Any) -> datetime | None:
-    found = number(value)
-    if found is None or (type(found) is Decimal and found != round(found, 6)):
-        return None
-    return timestamp(found)
+@taking(number)
+def _timestamp_seconds(value: Numeric) -> datetime | None:
+    return None if type(value) is Decimal and value != round(value, 6) else timestamp(value)
 
 
-def _timestamp_of(micros: int) -> Callable[[Any], datetime | None]:
-    def apply(value: Any) -> datetime | None:
-        found = integer(value)
-        return None if found is None else moment_at(found * micros)
-
-    return apply
+def _timestamp_of(micros: int) -> Callable[..., datetime | None]:
+    return taking(integer)(lambda value: moment_at(value * micros))
 
 
-def _unix(micros: int) -> Callable[[Any], int | None]:
+def _unix(micros: int) -> Callable[..., int | None]:
     return _of_moment(lambda value: microseconds_of(value) // micros)
 
 
@@ -241,25 +193,17 @@ FUNCTIONS = table(
         Function("dayofweek", _of_day(lambda value: value.isoweekday() % 7 + 1), 1, 1),
         Function("weekday", _of_day(date.weekday), 1, 1),
         Function("dayofyear", _of_day(lambda value: value.timetuple().tm_yday), 1, 1),
-        Function("weekofyear", _of_day(_week), 1, 1),
+        Function("weekofyear", _of_day(lambda value: value.isocalendar().week), 1, 1),
         Function("hour", _of_moment(lambda value: value.hour), 1, 1),
         Function("minute", _of_moment(lambda value: value.minute), 1, 1),
         Function("second", _of_moment(lambda value: value.second), 1, 1),
         Function("second_with_fraction", _of_moment(_second_with_fraction), 1, 1),
-        Function(
-            "date_trunc",
-            _date_trunc,
-            2,
-            2,
-            check=lambda arguments: _check_unit(arguments[0], (*_DAYS, *_TIMES)),
-        ),
-        Function(
-            "trunc", _trunc, 2, 2, check=lambda arguments: _check_unit(arguments[1], (*_DAYS,))
-        ),
-        Function("date_add", _date_add, 2, 2),
-        Function("date_sub", _date_sub, 2, 2),
-        Function("date_diff", _date_diff, 2, 2),
-        Function("add_months", _add_months, 2, 2),
+        Function("date_trunc", _date_trunc, 2, 2, check=_CUT_AT_ANY),
+        Function("trunc", _trunc, 2, 2, check=_CUT_AT_DAY),
+        Function("date_add", taking(day, short)(later), 2, 2),
+        Function("date_sub", taking(day, short)(lambda value, days: later(value, -days)), 2, 2),
+        Function("date_diff", taking(day, day)(lambda end, start: (end - start).days), 2, 2),
+        Function("add_months", taking(day, short)(months_later), 2, 2),
         Function("add_interval", _add_interval, 4, 4, check=_check_interval),
         Function("last_day", _of_day(last_day), 1, 1),
         Function("make_date", _make_date, 3, 3),

@@ -5,22 +5,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import zlib
-from collections.abc import Callable
 from typing import Any
 
 from remuda.model.functions.arguments import integer, short, text
-from remuda.model.functions.function import Function, table
+from remuda.model.functions.function import Function, table, taking
 
 _SHA2 = {0: hashlib.sha256, 224: hashlib.sha224, 256: hashlib.sha256}
 _SHA2 |= {384: hashlib.sha384, 512: hashlib.sha512}
 
 
-def _of_bytes(function: Callable[[bytes], Any]) -> Callable[[Any], Any]:
-    def apply(value: Any) -> Any:
-        found = text(value)
-        return None if found is None else function(found.encode())
-
-    return apply
+_utf8 = taking(text)(str.encode)
+_of_bytes = taking(_utf8)
 
 
 def _md5(found: bytes) -> str:
@@ -31,11 +26,9 @@ def _sha1(found: bytes) -> str:
     return hashlib.sha1(found, usedforsecurity=False).hexdigest()
 
 
-def _sha2(value: Any, bits: Any) -> str | None:
-    found, n = text(value), short(bits)
-    if found is None or n not in _SHA2:
-        return None
-    return _SHA2[n](found.encode()).hexdigest()
+@taking(_utf8, short)
+def _sha2(found: bytes, bits: int) -> str | None:
+    return _SHA2[bits](found).hexdigest() if bits in _SHA2 else None
 
 
 def _base64(found: bytes) -> str:
@@ -48,8 +41,8 @@ def _hex(value: Any) -> str | None:
     found = integer(value)
     if found is not None:
         return f"{found % 2**64:X}"
-    spelt = text(value)
-    return None if spelt is None else spelt.encode().hex().upper()
+    spelt = _utf8(value)
+    return None if spelt is None else spelt.hex().upper()
 
 
 FUNCTIONS = table(

@@ -7,52 +7,34 @@ from collections.abc import Callable
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Any
 
-from remuda.model.functions.arguments import EXACT, LONG, Numeric, fitted, integer, number, short
-from remuda.model.functions.arithmetic import remainder, within
-from remuda.model.functions.function import Function, table
+from remuda.model.functions.arguments import EXACT, LONG, Numeric, double, integer, number, short
+from remuda.model.functions.arithmetic import remainder, rounding
+from remuda.model.functions.function import Function, table, taking
 
-_LONGEST_DOUBLE = 400  # no double has a digit further than this from its point
 _EXACT_EVEN = EXACT.copy()
-_EXACT_EVEN.rounding = ROUND_HALF_EVEN
+_EXACT_EVEN.rounding = ROUND_HALF_EVEN  # halves go to the even neighbour
 
 
-def _of_double(function: Callable[[float], float]) -> Callable[[Any], float | None]:
-    """NaN where there is no result, infinite where it is too large."""
+def _of_double(function: Callable[..., float], n: int = 1) -> Callable[..., float | None]:
+    """Of so many doubles: NaN where there is no result, infinite where it is too large."""
 
-    def apply(value: Any) -> float | None:
-        found = number(value)
-        return None if found is None else _tried(function, float(found))
-
-    return apply
-
-
-def _of_doubles(function: Callable[[float, float], float]) -> Callable[[Any, Any], float | None]:
-    def apply(value: Any, other: Any) -> float | None:
-        one, two = number(value), number(other)
-        return None if one is None or two is None else _tried(function, float(one), float(two))
+    @taking(*[double] * n)
+    def apply(*values: float) -> float:
+        try:
+            return function(*values)
+        except ValueError:
+            return math.nan
+        except OverflowError:
+            return math.inf
 
     return apply
-
-
-def _tried(function: Callable[..., float], *values: float) -> float:
-    try:
-        return function(*values)
-    except ValueError:
-        return math.nan
-    except OverflowError:
-        return math.inf
 
 
 def _logarithm(
     function: Callable[[float], float], beyond: float = 0.0
-) -> Callable[[Any], float | None]:
+) -> Callable[..., float | None]:
     """A logarithm, which is missing where there is none."""
-
-    def apply(value: Any) -> float | None:
-        found = number(value)
-        return None if found is None or float(found) <= beyond else function(float(found))
-
-    return apply
+    return taking(double)(lambda value: None if value <= beyond else function(value))
 
 
 def _log(base: Any, value: Any = None) -> float | None:
@@ -68,12 +50,9 @@ def _log(base: Any, value: Any = None) -> float | None:
 _ln = _logarithm(math.log)
 
 
-def _sign(value: Any) -> float | None:
-    found = number(value)
-    if found is None:
-        return None
-    one = float(found)
-    return one if one == 0 or math.isnan(one) else math.copysign(1.0, one)
+@taking(double)
+def _sign(value: float) -> float:
+    return value if value == 0 or math.isnan(value) else math.copysign(1.0, value)
 
 
 def _power(base: float, exponent: float) -> float:
@@ -104,51 +83,24 @@ def _pmod(value: Any, by: Any) -> Numeric | None:
     return remainder(EXACT.add(Decimal(rest), Decimal(other)), other)
 
 
-def _bround(value: Any, digits: Any = 0) -> Numeric | None:
-    """Halves are rounded to the even neighbour."""
-    found, scale = number(value), short(digits)
-    if found is None or scale is None:
-        return None
-    if type(found) is int:
-        return found if scale >= 0 else within(int(_even(Decimal(found), scale)))
-    if type(found) is float:
-        if not math.isfinite(found) or scale > _LONGEST_DOUBLE:
-            return found
-        return float(_even(Decimal(repr(found)), scale)) + 0.0
-    exact = Decimal(found)
-    own = -int(exact.as_tuple().exponent)
-    kept = min(scale, own)
-    return fitted(_even(exact, kept).quantize(Decimal((0, (1,), -max(kept, 0))), context=EXACT))
-
-
-def _even(value: Decimal, scale: int) -> Decimal:
-    if scale < -_LONGEST_DOUBLE:
-        return Decimal(0)
-    return value.quantize(Decimal((0, (1,), -scale)), context=_EXACT_EVEN)
-
-
 def _rint(value: float) -> float:
     return math.copysign(float(round(value)), value) if math.isfinite(value) else value
 
 
 def _nanvl(value: Any, other: Any) -> float | None:
     """The first double, or the second where the first is NaN."""
-    one, two = number(value), number(other)
-    chosen = two if one is not None and math.isnan(one) else one
-    return None if chosen is None else float(chosen)
+    found = double(value)
+    return double(other) if found is not None and math.isnan(found) else found
 
 
-def _factorial(value: Any) -> int | None:
-    n = short(value)
-    return None if n is None or not 0 <= n <= 20 else math.factorial(n)
+@taking(short)
+def _factorial(value: int) -> int | None:
+    return math.factorial(value) if 0 <= value <= 20 else None
 
 
-def _width_bucket(value: Any, low: Any, high: Any, n_buckets: Any) -> int | None:
+@taking(double, double, double, integer)
+def _width_bucket(x: float, start: float, end: float, n: int) -> int | None:
     """The bucket, from 1, of those equally wide between two ends; 0 and n + 1 lie outside."""
-    found, first, last, n = number(value), number(low), number(high), integer(n_buckets)
-    if found is None or first is None or last is None or n is None:
-        return None
-    x, start, end = float(found), float(first), float(last)
     if not 0 < n < LONG - 1 or math.isnan(x) or start == end or not _finite(start, end):
         return None
     if start > end:
@@ -175,12 +127,12 @@ FUNCTIONS = table(
         Function("log10", _logarithm(math.log10), 1, 1),
         Function("log2", _logarithm(math.log2), 1, 1),
         Function("log1p", _logarithm(math.log1p, -1.0), 1, 1),
-        Function("power", _of_doubles(_power), 2, 2),
+        Function("power", _of_double(_power, 2), 2, 2),
         Function("sign", _sign, 1, 1),
         Function("pmod", _pmod, 2, 2),
-        Function("bround", _bround, 1, 2),
+        Function("bround", rounding(_EXACT_EVEN), 1, 2),
         Function("rint", _of_double(_rint), 1, 1),
-        Function("hypot", _of_doubles(math.hypot), 2, 2),
+        Function("hypot", _of_double(math.hypot, 2), 2, 2),
         Function("degrees", _of_double(lambda value: value * (180.0 / math.pi)), 1, 1),
         Function("radians", _of_double(lambda value: value * (math.pi / 180.0)), 1, 1),
         Function("sin", _of_double(math.sin), 1, 1),
@@ -189,7 +141,7 @@ FUNCTIONS = table(
         Function("asin", _of_double(math.asin), 1, 1),
         Function("acos", _of_double(math.acos), 1, 1),
         Function("atan", _of_double(math.atan), 1, 1),
-        Function("atan2", _of_doubles(lambda y, x: math.atan2(y + 0.0, x + 0.0)), 2, 2),
+        Function("atan2", _of_double(lambda y, x: math.atan2(y + 0.0, x + 0.0), 2), 2, 2),
         Function("nanvl", _nanvl, 2, 2, on_missing=True),
         Function("factorial", _factorial, 1, 1),
         Function("width_bucket", _width_bucket, 4, 4),

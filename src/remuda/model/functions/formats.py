@@ -8,11 +8,9 @@ from datetime import UTC, date, datetime, timedelta, tzinfo
 from functools import lru_cache
 
 from remuda.errors import InvalidCriterion
-from remuda.model.moments import MONTHS, OFFSETS, digits_of_year, pattern_regex, zone_of
+from remuda.model.moments import MONTHS, NUMBERS, OFFSETS, digits_of_year, pattern_regex, zone_of
 from remuda.model.patterns import groups_of
 
-_NUMBERS = {"M": "month", "L": "month", "d": "day", "H": "hour", "h": "hour12", "k": "hour24"}
-_NUMBERS |= {"K": "hour11", "m": "minute", "s": "second"}
 _WORDS = {"AM": 0, "PM": 1, "AD": 0, "ANNO DOMINI": 0}
 _WORDS |= {text.upper(): i for i, name in enumerate(MONTHS, 1) for text in (name, name[:3])}
 # A year that digits follow takes them up to a field of fixed width, which a fraction is not
@@ -56,8 +54,8 @@ def _field(letter: str, width: int) -> tuple[str, str] | None:
         return ("year2", r"\d\d") if width == 2 else ("year", digits_of_year(width))
     if letter == "M" and width in (3, 4):
         return "month", "|".join(name[:3] if width == 3 else name for name in MONTHS)
-    if letter in _NUMBERS and width <= 2:
-        return _NUMBERS[letter], r"\d\d" if width == 2 else r"\d{1,19}"
+    if letter in NUMBERS and width <= 2:
+        return NUMBERS[letter], r"\d\d" if width == 2 else r"\d{1,19}"
     if letter == "D" and width <= 3:
         return "day_of_year", r"\d{1,19}" if width == 1 else rf"\d{{{width},3}}"
     if letter == "S" and width <= 9:

@@ -34,17 +34,24 @@ class _Hash(NamedTuple):
     of_bytes: Callable[[bytes, int], int]
 
 
-def _rotated(value: int, by: int, bits: int) -> int:
-    mask = (1 << bits) - 1
-    return (value << by | value >> (bits - by)) & mask
+def _rotated(value: int, by: int) -> int:
+    return (value << by | value >> (64 - by)) & _64
 
 
-def _murmur_mixed(seed: int, word: int) -> int:
-    word = _rotated((word & _32) * 0xCC9E_2D51 & _32, 15, 32) * 0x1B87_3593 & _32
-    return (_rotated(seed ^ word, 13, 32) * 5 + 0xE654_6B64) & _32
+def murmur_word(word: int) -> int:
+    """What a word adds to the hash."""
+    word = (word & _32) * 0xCC9E_2D51 & _32
+    return (word << 15 | word >> 17) * 0x1B87_3593 & _32
 
 
-def _murmur_finished(value: int, length: int) -> int:
+def murmur_mixed(seed: int, word: int) -> int:
+    """The hash with one more word in it."""
+    seed ^= murmur_word(word)
+    return ((seed << 13 | seed >> 19) * 5 + 0xE654_6B64) & _32
+
+
+def murmur_finished(value: int, length: int) -> int:
+    """The hash of so many bytes, all of which are in it."""
     value ^= length
     value = (value ^ value >> 16) * 0x85EB_CA6B & _32
     value = (value ^ value >> 13) * 0xC2B2_AE35 & _32
@@ -52,20 +59,20 @@ def _murmur_finished(value: int, length: int) -> int:
 
 
 def _murmur_int(value: int, seed: int) -> int:
-    return _murmur_finished(_murmur_mixed(seed, value), 4)
+    return murmur_finished(murmur_mixed(seed, value), 4)
 
 
 def _murmur_long(value: int, seed: int) -> int:
     low, high = value & _32, value >> 32 & _32
-    return _murmur_finished(_murmur_mixed(_murmur_mixed(seed, low), high), 8)
+    return murmur_finished(murmur_mixed(murmur_mixed(seed, low), high), 8)
 
 
 def _murmur_bytes(value: bytes, seed: int) -> int:
     """The bytes that fill no word are words of their own, with their sign: so Spark has it."""
     words, rest = divmod(len(value), 4)
     for word in struct.unpack(f"<{words}i{rest}b", value):
-        seed = _murmur_mixed(seed, word)
-    return _murmur_finished(seed, len(value))
+        seed = murmur_mixed(seed, word)
+    return murmur_finished(seed, len(value))
 
 
 def _xx_finished(value: int) -> int:
@@ -75,15 +82,15 @@ def _xx_finished(value: int) -> int:
 
 
 def _xx_round(value: int, word: int) -> int:
-    return _rotated((value + word * _P2) & _64, 31, 64) * _P1 & _64
+    return _rotated((value + word * _P2) & _64, 31) * _P1 & _64
 
 
 def _xx_eight(value: int, word: int) -> int:
-    return (_rotated(value ^ _xx_round(0, word), 27, 64) * _P1 + _P4) & _64
+    return (_rotated(value ^ _xx_round(0, word), 27) * _P1 + _P4) & _64
 
 
 def _xx_four(value: int, word: int) -> int:
-    return (_rotated(value ^ word * _P1 & _64, 23, 64) * _P2 + _P3) & _64
+    return (_rotated(value ^ word * _P1 & _64, 23) * _P2 + _P3) & _64
 
 
 def _xx_int(value: int, seed: int) -> int:
@@ -102,7 +109,7 @@ def _xx_bytes(value: bytes, seed: int) -> int:
         for i in range(blocks):
             words = struct.unpack_from("<4Q", value, 32 * i)
             lanes = [_xx_round(lane, word) for lane, word in zip(lanes, words, strict=True)]
-        found = sum(_rotated(lane, by, 64) for lane, by in zip(lanes, (1, 7, 12, 18), strict=True))
+        found = sum(_rotated(lane, by) for lane, by in zip(lanes, (1, 7, 12, 18), strict=True))
         for lane in lanes:
             found = ((found ^ _xx_round(0, lane)) * _P1 + _P4) & _64
     else:
@@ -115,7 +122,7 @@ def _xx_bytes(value: bytes, seed: int) -> int:
         found = _xx_four(found, struct.unpack_from("<I", value, at)[0])
         at += 4
     for byte in value[at:]:
-        found = _rotated(found ^ byte * _P5 & _64, 11, 64) * _P1 & _64
+        found = _rotated(found ^ byte * _P5 & _64, 11) * _P1 & _64
     return _xx_finished(found)
 
 

@@ -6,19 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
-from remuda.model.functions.arguments import LONGEST_LIST, integer, short, text
+from remuda.model.functions.arguments import LONGEST_LIST, instance, integer, short, text
 from remuda.model.functions.extremes import Pick, extreme
-from remuda.model.functions.function import Function, table
+from remuda.model.functions.function import Function, table, taking
 from remuda.model.functions.text import joined
 from remuda.model.values import key, tidy
 
-
-def _size(value: Any) -> int | None:
-    return len(value) if isinstance(value, list | dict) else None
-
-
-def _array_size(value: Any) -> int | None:
-    return len(value) if isinstance(value, list) else None
+_OF_LIST, _OF_MAP = taking(instance(list)), taking(instance(dict))
 
 
 def _element_at(value: Any, position: Any) -> Any:
@@ -36,16 +30,10 @@ def _value_at(value: dict[Any, Any], name: Any) -> Any:
     return next((tidy(part) for own, part in value.items() if key(own) == wanted), None)
 
 
-def _get(value: Any, position: Any) -> Any:
+@taking(instance(list), short)
+def _get(value: list[Any], n: int) -> Any:
     """The element of that number, from 0."""
-    n = short(position)
-    if not isinstance(value, list) or n is None or not 0 <= n < len(value):
-        return None
-    return tidy(value[n])
-
-
-def _of_list(value: Any, pick: Pick) -> Any:
-    return extreme(value, pick) if isinstance(value, list) else None
+    return tidy(value[n]) if 0 <= n < len(value) else None
 
 
 def _array(*values: Any) -> list[Any]:
@@ -65,10 +53,8 @@ def _array_contains(value: Any, wanted: Any) -> bool | None:
     return _known(key(wanted) in map(key, several), [several])
 
 
-def _arrays_overlap(value: Any, other: Any) -> bool | None:
-    one, two = _listed(value), _listed(other)
-    if one is None or two is None:
-        return None
+@taking(_listed, _listed)
+def _arrays_overlap(one: list[Any], two: list[Any]) -> bool | None:
     shared = _keys(one) & _keys(two)
     return _known(bool(shared), [one, two] if one and two else [])
 
@@ -106,21 +92,11 @@ def _distinct(several: Iterable[Any]) -> list[Any]:
     return list(known.values())
 
 
-def _array_distinct(value: Any) -> list[Any] | None:
-    several = _listed(value)
-    return None if several is None else _distinct(several)
-
-
 def _of_two(
     keep: Callable[[list[Any], list[Any]], Iterable[Any]],
-) -> Callable[[Any, Any], list[Any] | None]:
+) -> Callable[..., list[Any] | None]:
     """What is kept of two lists, each value once; null is one like any other."""
-
-    def apply(value: Any, other: Any) -> list[Any] | None:
-        one, two = _listed(value), _listed(other)
-        return None if one is None or two is None else _distinct(keep(one, two))
-
-    return apply
+    return taking(_listed, _listed)(lambda one, two: _distinct(keep(one, two)))
 
 
 def _common(one: list[Any], two: list[Any]) -> Iterable[Any]:
@@ -133,20 +109,18 @@ def _except(one: list[Any], two: list[Any]) -> Iterable[Any]:
     return (value for value in one if key(value) not in known)
 
 
-def _slice(value: Any, start: Any, length: Any) -> list[Any] | None:
+@taking(_listed, short, short)
+def _slice(several: list[Any], first: int, n: int) -> list[Any] | None:
     """So many elements from that number on, which is counted from the end if it is negative."""
-    several, first, n = _listed(value), short(start), short(length)
-    if several is None or not first or n is None or n < 0:
+    if not first or n < 0:
         return None
     begin = first - 1 if first > 0 else len(several) + first
     return several[begin : begin + n] if begin >= 0 else []
 
 
-def _sort_array(value: Any, rises: Any = True) -> list[Any] | None:
+@taking(_listed, instance(bool))
+def _sort_array(several: list[Any], rises: bool = True) -> list[Any] | None:
     """The list from its least to its greatest, or from its greatest; nulls are the least."""
-    several = _listed(value)
-    if several is None or not isinstance(rises, bool):
-        return None
     nulls = [None] * several.count(None)
     order = [] if len(nulls) == len(several) else extreme(several, _ORDERS[rises])
     if order is None:
@@ -157,10 +131,10 @@ def _sort_array(value: Any, rises: Any = True) -> list[Any] | None:
 _ORDERS: dict[bool, Pick] = {True: sorted, False: partial(sorted, reverse=True)}
 
 
-def _array_sort(value: Any) -> list[Any] | None:
+@taking(_sort_array)
+def _array_sort(rising: list[Any]) -> list[Any]:
     """The list from its least to its greatest, nulls last."""
-    found = _sort_array(value)
-    return None if found is None else sorted(found, key=lambda one: one is None)
+    return sorted(rising, key=lambda one: one is None)
 
 
 def _array_remove(value: Any, unwanted: Any) -> list[Any] | None:
@@ -178,9 +152,9 @@ def _array_prepend(value: Any, first: Any) -> list[Any] | None:
     return None if several is None else [tidy(first), *several]
 
 
-def _array_compact(value: Any) -> list[Any] | None:
-    several = _listed(value)
-    return None if several is None else [one for one in several if one is not None]
+@taking(_listed)
+def _array_compact(several: list[Any]) -> list[Any]:
+    return [one for one in several if one is not None]
 
 
 def _flatten(value: Any) -> list[Any] | None:
@@ -203,24 +177,19 @@ def _n_parts(value: Any) -> int:
     return 1 + sum(map(_n_parts, inner))
 
 
-def _sequence(first: Any, last: Any, step: Any = None) -> list[int] | None:
+@taking(integer, integer, integer)
+def _sequence(start: int, end: int, step: int | None = None) -> list[int] | None:
     """Integers from one to another, both included; downwards where the last is the lesser."""
-    start, end = integer(first), integer(last)
-    if start is None or end is None:
-        return None
-    by = (1 if start <= end else -1) if step is None else integer(step)
-    if by is None or (end - start) * by < 0 or (by == 0 and start != end):
+    by = (1 if start <= end else -1) if step is None else step
+    if (end - start) * by < 0 or (by == 0 and start != end):
         return None
     n = (end - start) // (by or 1) + 1
     return [start + i * by for i in range(n)] if n <= LONGEST_LIST else None
 
 
-def _map_keys(value: Any) -> list[Any] | None:
-    return list(value) if isinstance(value, dict) else None
-
-
-def _map_values(value: Any) -> list[Any] | None:
-    return [tidy(one) for one in value.values()] if isinstance(value, dict) else None
+@_OF_MAP
+def _map_values(value: dict[Any, Any]) -> list[Any]:
+    return [tidy(one) for one in value.values()]
 
 
 def _map_contains_key(value: Any, name: Any) -> bool | None:
@@ -229,18 +198,18 @@ def _map_contains_key(value: Any, name: Any) -> bool | None:
 
 FUNCTIONS = table(
     [
-        Function("size", _size, 1, 1, whole=True),
-        Function("array_size", _array_size, 1, 1, whole=True),
+        Function("size", taking(instance(list, dict))(len), 1, 1, whole=True),
+        Function("array_size", _OF_LIST(len), 1, 1, whole=True),
         Function("element_at", _element_at, 2, 2, whole=True),
         Function("get", _get, 2, 2, whole=True),
-        Function("array_min", lambda value: _of_list(value, min), 1, 1, whole=True),
-        Function("array_max", lambda value: _of_list(value, max), 1, 1, whole=True),
+        Function("array_min", _OF_LIST(partial(extreme, pick=min)), 1, 1, whole=True),
+        Function("array_max", _OF_LIST(partial(extreme, pick=max)), 1, 1, whole=True),
         Function("array", _array, 0, None, on_missing=True, whole=True),
         Function("array_contains", _array_contains, 2, 2, whole=True),
         Function("arrays_overlap", _arrays_overlap, 2, 2, whole=True),
         Function("array_position", _array_position, 2, 2, whole=True),
         Function("array_join", _array_join, 2, 3, whole=True),
-        Function("array_distinct", _array_distinct, 1, 1, whole=True),
+        Function("array_distinct", taking(_listed)(_distinct), 1, 1, whole=True),
         Function("array_intersect", _of_two(_common), 2, 2, whole=True),
         Function("array_except", _of_two(_except), 2, 2, whole=True),
         Function("array_union", _of_two(lambda one, two: one + two), 2, 2, whole=True),
@@ -254,7 +223,7 @@ FUNCTIONS = table(
         Function("flatten", _flatten, 1, 1, whole=True),
         Function("array_repeat", _array_repeat, 2, 2, on_missing=True, whole=True),
         Function("sequence", _sequence, 2, 3),
-        Function("map_keys", _map_keys, 1, 1, whole=True),
+        Function("map_keys", _OF_MAP(list), 1, 1, whole=True),
         Function("map_values", _map_values, 1, 1, whole=True),
         Function("map_contains_key", _map_contains_key, 2, 2, whole=True),
     ],

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from datetime import UTC, date, datetime, timedelta
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta, tzinfo
 from decimal import Decimal
 from typing import Any
 
-from remuda.errors import InvalidCriterion
 from remuda.model.functions.arguments import (
     day,
+    instance,
     integer,
+    later,
     microseconds_of,
     moment,
     moment_at,
@@ -19,8 +20,8 @@ from remuda.model.functions.arguments import (
     short,
     text,
 )
-from remuda.model.functions.dates import EPOCH_DAY, MICROSECONDS, last_day, months_later
-from remuda.model.functions.function import Function, table
+from remuda.model.functions.dates import EPOCH_DAY, MICROSECONDS, last_day, months_later, unit_check
+from remuda.model.functions.function import Function, table, taking
 from remuda.model.moments import DAYS, zone_of
 
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
@@ -30,22 +31,19 @@ _SECONDS_OF_DAY, _SECONDS_OF_MONTH = 86_400, 31 * 86_400  # as months_between co
 _NAMES = {name[:n].upper(): i for i, name in enumerate(DAYS) for n in (2, 3, len(name))}
 
 
-def elapsed(end: Any, start: Any) -> int | None:
+@taking(moment, moment)
+def elapsed(end: datetime, start: datetime) -> int:
     """Microseconds from the one moment to the other."""
-    last, first = moment(end), moment(start)
-    return None if last is None or first is None else microseconds_of(last) - microseconds_of(first)
+    return microseconds_of(end) - microseconds_of(start)
 
 
-def _timestampdiff(unit: Any, start: Any, end: Any) -> int | None:
+@taking(text, moment, moment)
+def _timestampdiff(unit: str, start: datetime, end: datetime) -> int | None:
     """Whole units from the one moment to the other."""
-    name, first, last = text(unit), moment(start), moment(end)
-    if name is None or first is None or last is None:
-        return None
-    if name.lower() in _MICROSECONDS:
-        return _whole(microseconds_of(last) - microseconds_of(first), _MICROSECONDS[name.lower()])
-    if name.lower() not in _MONTHS:
-        return None
-    return _whole(_whole_months(first, last), _MONTHS[name.lower()])
+    name = unit.lower()
+    if name in _MICROSECONDS:
+        return _whole(microseconds_of(end) - microseconds_of(start), _MICROSECONDS[name])
+    return _whole(_whole_months(start, end), _MONTHS[name]) if name in _MONTHS else None
 
 
 def _whole(span: int, unit: int) -> int:
@@ -63,29 +61,23 @@ def _whole_months(first: datetime, last: datetime) -> int:
     return _whole(months * 32 + end.day - first.day, 32)
 
 
-def _timestampadd(unit: Any, count: Any, value: Any) -> datetime | None:
+@taking(text, integer, moment)
+def _timestampadd(unit: str, n: int, at: datetime) -> datetime | None:
     """The moment so many units later."""
-    name, n, at = text(unit), integer(count), moment(value)
-    if name is None or n is None or at is None:
-        return None
-    if name.lower() in _MICROSECONDS:
-        return moment_at(microseconds_of(at) + n * _MICROSECONDS[name.lower()])
-    months = short(n * _MONTHS[name.lower()]) if name.lower() in _MONTHS else None
-    later = None if months is None else months_later(at, months)
-    return None if later is None else datetime.combine(later, at.timetz())
+    name = unit.lower()
+    if name in _MICROSECONDS:
+        return moment_at(microseconds_of(at) + n * _MICROSECONDS[name])
+    months = short(n * _MONTHS[name]) if name in _MONTHS else None
+    moved = None if months is None else months_later(at, months)
+    return None if moved is None else datetime.combine(moved, at.timetz())
 
 
-def _check_unit(arguments: Sequence[Any]) -> None:
-    unit = arguments[0]
-    if unit is not None and (not isinstance(unit, str) or unit.lower() not in UNITS):
-        raise InvalidCriterion(f"{unit!r} is no unit of time; such are {', '.join(UNITS)}")
+_check_unit = unit_check(0, UNITS, "unit of time")
 
 
-def _months_between(end: Any, start: Any, rounds: Any = True) -> float | None:
+@taking(moment, moment, instance(bool))
+def _months_between(last: datetime, first: datetime, rounds: bool = True) -> float:
     """Months and parts of 31 days; whole where both are the same or the last day of a month."""
-    last, first = moment(end), moment(start)
-    if last is None or first is None or not isinstance(rounds, bool):
-        return None
     months = (last.year - first.year) * 12 + last.month - first.month
     ends = all(one.date() == last_day(one.date()) for one in (last, first))
     if last.day == first.day or ends:
@@ -99,16 +91,11 @@ def _second(value: datetime) -> int:
     return value.hour * 3600 + value.minute * 60 + value.second
 
 
-def _next_day(value: Any, name: Any) -> date | None:
+@taking(day, text)
+def _next_day(value: date, name: str) -> date | None:
     """The first such day of the week behind the date."""
-    found, wanted = day(value), text(name)
-    weekday = None if wanted is None else _NAMES.get(wanted.upper())
-    if found is None or weekday is None:
-        return None
-    try:
-        return found + timedelta(days=(weekday - found.weekday() - 1) % 7 + 1)
-    except OverflowError:
-        return None
+    weekday = _NAMES.get(name.upper())
+    return None if weekday is None else later(value, (weekday - value.weekday() - 1) % 7 + 1)
 
 
 def _make_timestamp(
@@ -133,39 +120,25 @@ def _make_moment(*parts: Any) -> datetime | None:
         return None
 
 
-def _from_utc_timestamp(value: Any, zone: Any) -> datetime | None:
+def _in_zone(shown: Callable[[datetime, tzinfo], datetime]) -> Callable[..., datetime | None]:
+    @taking(moment, text)
+    def apply(at: datetime, zone: str) -> datetime | None:
+        try:
+            return shown(at, zone_of(zone))
+        except (ValueError, OSError, OverflowError):
+            return None
+
+    return apply
+
+
+def _from_utc(at: datetime, zone: tzinfo) -> datetime:
     """The clock of a zone at the moment, as if it were that of UTC."""
-    at, name = moment(value), text(zone)
-    try:
-        return (
-            None if at is None or name is None else at.astimezone(zone_of(name)).replace(tzinfo=UTC)
-        )
-    except (ValueError, OSError, OverflowError):
-        return None
+    return at.astimezone(zone).replace(tzinfo=UTC)
 
 
-def _to_utc_timestamp(value: Any, zone: Any) -> datetime | None:
+def _to_utc(at: datetime, zone: tzinfo) -> datetime:
     """The moment at which the clock of a zone shows what that of UTC does."""
-    at, name = moment(value), text(zone)
-    try:
-        return (
-            None if at is None or name is None else at.replace(tzinfo=zone_of(name)).astimezone(UTC)
-        )
-    except (ValueError, OSError, OverflowError):
-        return None
-
-
-def _unix_date(value: Any) -> int | None:
-    found = day(value)
-    return None if found is None else (found - EPOCH_DAY).days
-
-
-def _date_from_unix_date(days: Any) -> date | None:
-    count = short(days)
-    try:
-        return None if count is None else EPOCH_DAY + timedelta(days=count)
-    except OverflowError:
-        return None
+    return at.replace(tzinfo=zone).astimezone(UTC)
 
 
 FUNCTIONS = table(
@@ -176,9 +149,9 @@ FUNCTIONS = table(
         Function("months_between", _months_between, 2, 3),
         Function("next_day", _next_day, 2, 2),
         Function("make_timestamp", _make_timestamp, 6, 6),
-        Function("from_utc_timestamp", _from_utc_timestamp, 2, 2),
-        Function("to_utc_timestamp", _to_utc_timestamp, 2, 2),
-        Function("unix_date", _unix_date, 1, 1),
-        Function("date_from_unix_date", _date_from_unix_date, 1, 1),
+        Function("from_utc_timestamp", _in_zone(_from_utc), 2, 2),
+        Function("to_utc_timestamp", _in_zone(_to_utc), 2, 2),
+        Function("unix_date", taking(day)(lambda value: (value - EPOCH_DAY).days), 1, 1),
+        Function("date_from_unix_date", taking(short)(lambda n: later(EPOCH_DAY, n)), 1, 1),
     ]
 )

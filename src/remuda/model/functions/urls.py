@@ -9,7 +9,7 @@ from urllib.parse import quote_plus, unquote_plus
 
 from remuda.errors import InvalidCriterion
 from remuda.model.functions.arguments import LONGEST_TEXT, text
-from remuda.model.functions.function import Function, table
+from remuda.model.functions.function import Function, table, taking
 
 _OTHER = r"[^\x00-\x9f\s]"  # letters beyond ASCII stand for themselves
 _ESCAPED = r"%[0-9A-Fa-f]{2}"
@@ -68,19 +68,18 @@ def _read(spelt: str) -> _Url | None:
     return _Url(host, path, query, found["ref"], scheme, file, authority, user)
 
 
-def _parse_url(value: Any, part: Any, name: Any = None) -> str | None:
+@taking(text, text, text)
+def _parse_url(value: str, part: str, name: str | None = None) -> str | None:
     """A part of the address, or what stands behind a name in its query."""
-    spelt, wanted = text(value), text(part)
-    url = None if spelt is None else _read(spelt)
-    if url is None or wanted not in _PARTS:
+    url = _read(value)
+    if url is None or part not in _PARTS:
         return None
     if name is None:
-        return url[_PARTS.index(wanted)]
-    sought = text(name)
-    if wanted != "QUERY" or url.query is None or sought is None:
+        return url[_PARTS.index(part)]
+    if part != "QUERY" or url.query is None:
         return None
     pairs = (pair.partition("=") for pair in url.query.split("&"))
-    return next((held for own, sign, held in pairs if sign and own == sought), None)
+    return next((held for own, sign, held in pairs if sign and own == name), None)
 
 
 def _check_part(arguments: Sequence[Any]) -> None:
@@ -89,18 +88,16 @@ def _check_part(arguments: Sequence[Any]) -> None:
         raise InvalidCriterion(f"{part!r} is no part of an address; such are {', '.join(_PARTS)}")
 
 
-def _url_decode(value: Any) -> str | None:
-    spelt = text(value)
-    if spelt is None or not _DECODABLE.fullmatch(spelt):
-        return None
-    return unquote_plus(spelt)
+@taking(text)
+def _url_decode(value: str) -> str | None:
+    return unquote_plus(value) if _DECODABLE.fullmatch(value) else None
 
 
-def _url_encode(value: Any) -> str | None:
-    spelt = text(value)
-    if spelt is None or len(spelt) * _LONGEST_ESCAPE > LONGEST_TEXT:
+@taking(text)
+def _url_encode(value: str) -> str | None:
+    if len(value) * _LONGEST_ESCAPE > LONGEST_TEXT:
         return None
-    return quote_plus(spelt, safe="*").replace("~", "%7E")
+    return quote_plus(value, safe="*").replace("~", "%7E")
 
 
 FUNCTIONS = table(

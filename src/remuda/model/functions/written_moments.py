@@ -9,7 +9,7 @@ from typing import Any
 
 from remuda.errors import InvalidCriterion
 from remuda.model.functions.arguments import day, integer, moment, moment_at, text
-from remuda.model.functions.function import Function, table
+from remuda.model.functions.function import Function, table, taking
 from remuda.model.moments import DAYS, MONTHS, pattern_parts
 
 _DEFAULT_FORMAT = "yyyy-MM-dd HH:mm:ss"
@@ -88,31 +88,17 @@ def _parts(pattern: str) -> tuple[str | _Part, ...] | None:
     return tuple(parts)
 
 
-def _written(pattern: Any, at: datetime | None) -> str | None:
-    wanted = text(pattern)
-    parts = None if wanted is None else _parts(wanted)
-    if parts is None or at is None:
+def _written(at: datetime, pattern: str = _DEFAULT_FORMAT) -> str | None:
+    parts = _parts(pattern)
+    if parts is None:
         return None
     return "".join(part if isinstance(part, str) else part(at) for part in parts)
 
 
-def _date_format(value: Any, pattern: Any) -> str | None:
-    return _written(pattern, moment(value))
-
-
-def _from_unixtime(seconds: Any, pattern: Any = _DEFAULT_FORMAT) -> str | None:
-    found = integer(seconds)
-    return None if found is None else _written(pattern, moment_at(found * 1_000_000))
-
-
-def _dayname(value: Any) -> str | None:
-    found = day(value)
-    return None if found is None else DAYS[found.weekday()][:3]
-
-
-def _monthname(value: Any) -> str | None:
-    found = day(value)
-    return None if found is None else MONTHS[found.month - 1][:3]
+def _second(value: Any) -> datetime | None:
+    """The timestamp so many seconds after 1970."""
+    found = integer(value)
+    return None if found is None else moment_at(found * 1_000_000)
 
 
 def _check_format(arguments: Sequence[Any]) -> None:
@@ -125,9 +111,9 @@ def _check_format(arguments: Sequence[Any]) -> None:
 
 FUNCTIONS = table(
     [
-        Function("date_format", _date_format, 2, 2, check=_check_format),
-        Function("from_unixtime", _from_unixtime, 1, 2, check=_check_format),
-        Function("dayname", _dayname, 1, 1),
-        Function("monthname", _monthname, 1, 1),
+        Function("date_format", taking(moment, text)(_written), 2, 2, check=_check_format),
+        Function("from_unixtime", taking(_second, text)(_written), 1, 2, check=_check_format),
+        Function("dayname", taking(day)(lambda value: DAYS[value.weekday()][:3]), 1, 1),
+        Function("monthname", taking(day)(lambda value: MONTHS[value.month - 1][:3]), 1, 1),
     ]
 )
