@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -70,3 +71,20 @@ def test_every_error_is_tried() -> None:
 def test_parse_errors_point_with_a_caret() -> None:
     text = str(errors.ParseError("unexpected )", "x = 1 AND\n  a = )", 16))
     assert text == "unexpected )\n    a = )\n        ^"
+
+
+CHECKS = ["ruff check", "ruff format", "mypy", "lint-imports", "remuda warmup", "pytest"]
+
+
+@pytest.mark.parametrize("broken", [None, *CHECKS])
+def test_any_check_that_fails_fails_the_tests(broken: str | None) -> None:
+    """Linters stood in one line of `a && b`, after which bash goes on: none of them ever failed."""
+    text = (Path(__file__).parents[1] / "run").read_text()
+    function = text[text.index("run_tests() {") :].partition("\n}\n")[0] + "\n}\n"
+    stub = '() {{ case "{0} $*" in "$BROKEN"*) return 3 ;; esac; }}'
+    stubs = [
+        f"{one}{stub.format(one)}" for one in ("ruff", "mypy", "lint-imports", "remuda", "pytest")
+    ]
+    script = "\n".join(["set -euo pipefail", function, *stubs, "run_tests"])
+    done = subprocess.run(["bash", "-c", script], env={"BROKEN": broken or "none"}, check=False)
+    assert done.returncode == (3 if broken else 0)
