@@ -85,15 +85,22 @@ def _events(rng: np.random.Generator) -> list[dict[str, object]]:
     return found
 
 
-@pytest.mark.parametrize("matcher", NAMES)
-def test_every_matcher_finds_wide_criteria(matcher: str) -> None:
+@pytest.fixture(scope="module")
+def wide() -> tuple[list[Criterion], list[tuple[dict[str, object], dict[str, float]]]]:
+    """Wide criteria, and events with the scores of those that hold."""
     criteria = [Criterion(name, expression) for name, expression in WIDE.items()]
-    index = Index.build(criteria, matcher=matcher)
     batch = _events(np.random.default_rng(5))
-    matches = index.match_many(batch)
-    for i, event in enumerate(batch):
-        assert matches.ids(i) == [one.id for one in criteria if one.holds(event)]
-        scores = {one.id: one.score(event) for one in criteria}
+    scores = [{one.id: one.score(event) for one in criteria if one.holds(event)} for event in batch]
+    return criteria, list(zip(batch, scores, strict=True))
+
+
+@pytest.mark.parametrize("matcher", NAMES)
+def test_every_matcher_finds_wide_criteria(matcher: str, wide) -> None:
+    criteria, cases = wide
+    index = Index.build(criteria, matcher=matcher)
+    matches = index.match_many([event for event, _ in cases])
+    for i, (event, scores) in enumerate(cases):
+        assert matches.ids(i) == list(scores)
         assert all(found.score == scores[found.id] for found in index.top(event, 3))
 
 

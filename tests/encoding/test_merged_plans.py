@@ -82,7 +82,7 @@ def _sizes(made: Plan) -> tuple[int, ...]:
 
 
 @pytest.mark.soak
-@settings(max_examples=count(250, 20_000))
+@settings(max_examples=count(100, 20_000))
 @given(
     lots=lots, draw=st.data(), takes_cnf=st.booleans(), batch=st.lists(events, max_size=5),
     piece=st.sampled_from((1, 2, 4096)),

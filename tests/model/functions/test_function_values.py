@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from remuda.errors import InvalidCriterion
 from remuda.model.functions import FUNCTIONS
+from strategies import count
 
 MOST, LEAST = 2**63 - 1, -(2**63)
 D = Decimal
@@ -406,7 +407,9 @@ VALUES = st.one_of(
 )
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
+@settings(max_examples=count(40, 1_000))
 @given(data=st.data())
 def test_no_value_makes_a_function_raise(name: str, data: st.DataObject) -> None:
     function = FUNCTIONS[name]
