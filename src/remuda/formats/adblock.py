@@ -31,6 +31,7 @@ from remuda.model.conditions import Contains, In, Prefix, Regex, Suffix
 from remuda.model.expressions import Expression
 from remuda.model.patterns import literal_regex
 from remuda.model.terms import Term
+from remuda.model.values import is_text
 
 URL, TYPE = Attribute(("url",)), Attribute(("type",))
 HOSTS, SOURCES = Attribute(("hosts",)), Attribute(("sources",))
@@ -85,7 +86,7 @@ def read(document: Any, *, id: str = "filters") -> list[Criterion]:
 
 def read_each(document: Any, id: str) -> Readings:
     """Every filter as a criterion, or as the error that says what is wrong with it."""
-    text = document.decode() if isinstance(document, bytes) else document
+    text = document.decode(errors="surrogateescape") if isinstance(document, bytes) else document
     if not isinstance(text, str):
         yield InvalidCriterion("a list of filters is text, one filter a line")
         return
@@ -133,7 +134,7 @@ def _filters(lines: str) -> Iterator[Rule]:
     for number, line in enumerate(lines.splitlines(), start=1):
         text = line.strip()
         if text and not text.startswith(("!", "[Adblock")) and not _COSMETIC.search(text):
-            yield f"line {number}", text, text
+            yield f"line {number}", text if is_text(text) else "", text
 
 
 @dataclass(slots=True)
@@ -155,6 +156,8 @@ class _Options:
 
 
 def _criterion(name: str, line: str) -> Criterion:
+    if not is_text(line):
+        raise InvalidCriterion("the line is not UTF-8")
     body = line.removeprefix("@@")
     match = None if _is_regex(body) else _OPTIONS.search(body)
     pattern = body[: match.start()] if match else body

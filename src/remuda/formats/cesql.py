@@ -19,7 +19,6 @@ from remuda.formats.reading import (
     RANGES,
     Readings,
     Rule,
-    a_text,
     all_of,
     an_object,
     at,
@@ -27,8 +26,10 @@ from remuda.formats.reading import (
     decoded,
     disjunction,
     each,
+    id_in,
     numbered,
     refusing,
+    text_in,
 )
 from remuda.language.criterion import Criterion
 from remuda.model.attributes import Attribute
@@ -44,6 +45,7 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _ESCAPED_QUOTE = re.compile(r"\\(['\"])")
+_MOST_DIGITS = 100  # of a number; what is beyond 32 bits makes an error, as in any calculation
 _LIKE_PART = re.compile(r"\\([%_])|([%_])")
 
 
@@ -56,19 +58,19 @@ def read(document: Any, *, id: str = "expression") -> list[Criterion]:
 def read_each(document: Any, id: str) -> Readings:
     """Every expression as a criterion, or as the error that says what is wrong with it."""
     found = decoded(document) if isinstance(document, bytes) else document
-    yield from each(map(_named, numbered(found, id)), _criterion)
+    yield from each(numbered(found, id), _criterion, _named)
 
 
 def _named(rule: Rule) -> Rule:
     place, name, said = rule
-    return place, str(said["id"]) if isinstance(said, Mapping) and "id" in said else name, said
+    return place, id_in(said, "id", name) if isinstance(said, Mapping) else name, said
 
 
 def _criterion(name: str, rule: Any) -> Criterion:
     if isinstance(rule, str):
         return Criterion(name, parse(rule))
+    text = text_in(an_object(rule, "a rule"), "expression", "a rule")
     with at("expression"):
-        text = a_text(an_object(rule, "a rule").get("expression"), "an expression")
         return Criterion(name, parse(text))
 
 
@@ -414,6 +416,8 @@ class _Reader:
             self.at += 1
             return Value(Literal(_unquoted(token.text)), str)
         if token.kind == "number":
+            if len(token.text) > _MOST_DIGITS:
+                _refuse("a whole number has 32 bits", token.column)
             self.at += 1
             # the most negative number is written as minus its absolute value
             return Value(Literal(int(token.text)), int)

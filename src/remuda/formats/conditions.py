@@ -23,6 +23,7 @@ from remuda.formats.reading import (
     denial,
     disjunction,
     each,
+    id_in,
     is_,
     numbered,
 )
@@ -113,13 +114,12 @@ def read_conditions(document: Any, id: str, dialect: Callable[[Any], Dialect]) -
 
     An object with `condition` has perhaps an `id` and `savedGroups`.
     """
-    rules = numbered(decoded(document), id)
-    yield from each(map(_named, rules), partial(_criterion, dialect))
+    yield from each(numbered(decoded(document), id), partial(_criterion, dialect), _named)
 
 
 def _named(rule: Rule) -> Rule:
     place, name, said = rule
-    return place, str(said.get("id", name)) if _has_condition(said) else name, said
+    return place, id_in(said, "id", name) if _has_condition(said) else name, said
 
 
 def _has_condition(rule: Any) -> bool:

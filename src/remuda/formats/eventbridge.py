@@ -32,6 +32,7 @@ from remuda.formats.reading import (
     is_true,
     numbered,
     refusing,
+    reshaped,
     shown,
     unwrapped,
 )
@@ -48,7 +49,7 @@ from remuda.model.conditions import (
     Regex,
     Suffix,
 )
-from remuda.model.expressions import And, Expression, Not, Or, Polarity, Predicate
+from remuda.model.expressions import MAX_PARTS, And, Expression, Not, Or, Polarity, Predicate
 from remuda.model.patterns import literal_regex
 from remuda.model.terms import Call, Case, Literal, Term, attribute_of
 from remuda.model.values import Kind
@@ -67,21 +68,38 @@ def read_each(document: Any, id: str) -> Readings:
     """Every rule as a criterion, or as the error that says what is wrong with it."""
     found = decoded(document)
     listed = isinstance(found, Mapping) and isinstance(found.get("Rules"), list)
-    rules = [
-        unwrapped((f"Rules{place}" if listed else place, name, rule), "EventPattern", "Name")
+    rules = (
+        (f"Rules{place}" if listed else place, name, rule)
         for place, name, rule in numbered(found["Rules"] if listed else found, id)
-    ]
-    yield from each(rules, _criterion)
+    )
+    yield from each(rules, _criterion, partial(unwrapped, "EventPattern", "Name"))
 
 
 def event(document: Any) -> Any:
     """The event as patterns see it: a name with dots is a path, and lists in lists are one list."""
     event = decoded(document)
-    return _shaped(event) if isinstance(event, Mapping) else event
+    return reshaped(_shaped, event) if isinstance(event, Mapping) else event
 
 
 def _criterion(name: str, pattern: Any) -> Criterion:
-    return Criterion(name, _object(an_object(decoded(pattern), "a pattern"), ()))
+    asked = an_object(decoded(pattern), "a pattern")
+    if _n_asked(asked) > MAX_PARTS:  # refuse before reading: it doubles with every level
+        raise InvalidCriterion(f"it has too many predicates: {MAX_PARTS} parts are the most")
+    return Criterion(name, _object(asked, ()))
+
+
+def _n_asked(pattern: Any, times: int = 1, within: bool = False) -> int:
+    """How many fields are asked about: those within another in an object, and in a list of such."""
+    if not isinstance(pattern, Mapping) or times > MAX_PARTS:
+        return times
+    n = 0
+    for name, inner in pattern.items():
+        if name == "$or" and isinstance(inner, list):
+            n += sum(_n_asked(one, times, within) for one in inner)
+        else:
+            doubled = isinstance(inner, Mapping) and (within or "." in name)
+            n += _n_asked(inner, times * 2 if doubled else times, True)
+    return n
 
 
 # Patterns
@@ -439,7 +457,7 @@ def _shaped(value: Any) -> Any:
     if isinstance(value, Mapping):
         shaped: dict[str, Any] = {}
         for name, part in value.items():
-            *outer, last = name.split(".")
+            *outer, last = name.split(".") if isinstance(name, str) else (name,)
             inner = shaped
             for step in outer:
                 beneath = inner.setdefault(step, {})

@@ -29,8 +29,10 @@ from remuda.formats.reading import (
     ALWAYS,
     NEVER,
     Readings,
+    a_list,
     a_text,
     all_of,
+    at,
     boxed,
     call,
     conjunction,
@@ -39,6 +41,7 @@ from remuda.formats.reading import (
     flagged,
     is_,
     refusing,
+    scalar,
 )
 from remuda.language.criterion import Criterion
 from remuda.model.attributes import Attribute
@@ -107,14 +110,17 @@ def _all_ignoring_case(dialect: Dialect, values: list[Any], attribute: Attribute
 
 
 def _in_group(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
-    return _in(dialect, dialect.groups.get(str(operand)) or [], attribute)
+    name = scalar(operand, "the name of a group")
+    with at(f"savedGroups.{name}"):
+        values = a_list(dialect.groups.get(name) or [], "a saved group")
+    return _in(dialect, values, attribute)
 
 
 def _regex(flags: str, denied: bool) -> Operator:
     def make(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
         try:
             re.compile(operand)
-        except (re.error, TypeError):
+        except (re.error, OverflowError, TypeError):  # more repetitions than Python counts
             return NEVER
         pattern = flagged(a_text(operand, "a regular expression"), flags)
         found = is_(boxed(attribute), Regex(pattern, find=True))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
+from functools import partial
 from typing import Any
 
 from remuda.errors import InvalidCriterion
@@ -31,11 +32,13 @@ from remuda.formats.reading import (
     is_,
     numbered,
     refusing,
+    scalar,
     shown,
+    steps_of,
     unwrapped,
 )
 from remuda.language.criterion import Criterion
-from remuda.model.attributes import Attribute, Digits
+from remuda.model.attributes import Attribute
 from remuda.model.conditions import AnyElement, Contains, EveryElement, In, Missing
 from remuda.model.expressions import Expression
 
@@ -50,8 +53,8 @@ def read(document: Any, *, id: str = "rule") -> list[Criterion]:
 @refusing
 def read_each(document: Any, id: str) -> Readings:
     """Every rule as a criterion, or as the error that says what is wrong with it."""
-    rules = numbered(decoded(document), id)
-    yield from each((unwrapped(rule, "rule", "id") for rule in rules), _criterion)
+    named = partial(unwrapped, "rule", "id")
+    yield from each(numbered(decoded(document), id), _criterion, named)
 
 
 def _criterion(name: str, rule: Any) -> Criterion:
@@ -86,7 +89,7 @@ def _each(operands: list[Any]) -> list[Expression]:
 
 
 def _is(operands: list[Any]) -> Expression:
-    return _truth(operands[0])
+    return _truth(operands[0] if operands else None)
 
 
 def _if(operands: list[Any]) -> Expression:
@@ -132,10 +135,8 @@ def _is_variable(value: Any) -> bool:
 
 
 def _path(name: Any) -> Attribute:
-    if name is None or name == "":
-        return Attribute((), empty=False)
-    steps = (Digits(one) if one.isdecimal() else one for one in str(name).split("."))
-    return Attribute(tuple(steps))
+    text = "" if name is None else scalar(name, "the name of a variable")
+    return Attribute(steps_of(text) if text else (), empty=False)
 
 
 def _literal(value: Any) -> Any:

@@ -28,6 +28,7 @@ from remuda.formats.reading import (
     a_list,
     a_text,
     all_of,
+    among,
     at,
     boxed,
     call,
@@ -39,6 +40,8 @@ from remuda.formats.reading import (
     is_,
     refusing,
     shown,
+    steps_of,
+    text_in,
 )
 from remuda.language.criterion import Criterion
 from remuda.model.attributes import Attribute, Digits
@@ -68,7 +71,7 @@ def read_each(document: Any, id: str) -> Readings:
 
 
 def _attribute(path: str) -> Attribute:
-    steps = tuple(Digits(name) if name.isdecimal() else name for name in path.split("."))
+    steps = steps_of(path)
     return Attribute(steps, walk=len(steps) > 1, empty=True)
 
 
@@ -112,10 +115,11 @@ def _type(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
     names = operand if isinstance(operand, list) else [operand]
     found: list[Expression] = []
     for name in names:
+        known_type = among(_TYPES, name)
         if name == "null":
             found.append(has_null(attribute))
-        elif name in _TYPES:
-            kind = In((_TYPES[name],))
+        elif known_type is not None:
+            kind = In((known_type,))
             found.append(is_(call("json_type", attribute), kind))
             if name != "array":
                 found.append(is_(attribute, AnyElement(is_(call("json_type", ELEMENT), kind))))
@@ -152,7 +156,8 @@ class _Mongo(Dialect):
             flags = a_text(asked["$options"], "$options")
             if "$regex" not in asked or set(flags) - set("ims"):
                 raise InvalidCriterion(f"the options i, m and s are read, not {shown(flags)}")
-            asked = {**asked, "$regex": flagged(asked["$regex"], flags)}
+            pattern = text_in(asked, "$regex", "a condition")
+            asked = {**asked, "$regex": flagged(pattern, flags)}
             del asked["$options"]
         return Dialect.value(self, asked, attribute)
 

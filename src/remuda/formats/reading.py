@@ -5,24 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from remuda.errors import InvalidCriterion
 from remuda.language.criterion import Criterion
-from remuda.model.attributes import Attribute
+from remuda.model.attributes import Attribute, Digits
 from remuda.model.conditions import AnyElement, Condition, In, NullValue, Range
-from remuda.model.expressions import And, Expression, Or, Predicate
+from remuda.model.expressions import MAX_LEVELS, And, Expression, Or, Predicate
+from remuda.model.functions.foreign import scalar_text
+from remuda.model.stacks import on_any_stack
 from remuda.model.terms import Call, Literal, Term
+
+T = TypeVar("T")
 
 Readings = Iterator[Criterion | InvalidCriterion]
 Rule = tuple[str, str, Any]  # its place in a document, its id, and what it says
 
 ALWAYS, NEVER = And(), Or()
+TOO_DEEP = f"it is nested too deeply: {MAX_LEVELS} levels are the most"
+_TOO_LARGE = 10**4300  # Python writes no integers of more digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +56,9 @@ class Format:
         A file of JSON is one document, or one a line.
         """
         try:
-            documents = [data.decode()] if self.lines else json_documents(data)
+            documents = [data] if self.lines else json_documents(data)
         except InvalidCriterion as error:
             yield error
-            return
-        except UnicodeError as error:
-            yield InvalidCriterion(f"the text is not UTF-8: {error}")
             return
         read_each = import_module(self.module).read_each
         for number, document in enumerate(documents, start=1):
@@ -94,19 +97,51 @@ def numbered(document: Any, id: str) -> Iterator[Rule]:
         yield f"[{number}]", f"{id}:{number + 1}", rule
 
 
-def unwrapped(rule: Rule, body: str, own_id: str) -> Rule:
+def unwrapped(body: str, own_id: str, rule: Rule) -> Rule:
     """What a rule says that is an object with a body, and perhaps with an id of its own."""
     place, name, said = rule
     if not isinstance(said, Mapping) or body not in said:
         return rule
-    return f"{place}.{body}" if place else body, str(said.get(own_id, name)), said[body]
+    return f"{place}.{body}" if place else body, id_in(said, own_id, name), said[body]
 
 
-def each(rules: Iterable[Rule], make: Callable[[str, Any], Criterion]) -> Readings:
+def id_in(said: Mapping[str, Any], own_id: str, otherwise: str) -> str:
+    """The id that a rule has of its own."""
+    if said.get(own_id) is None:
+        return otherwise
+    with at(own_id):
+        return scalar(said[own_id], "an id")
+
+
+def as_it_is(rule: Rule) -> Rule:
+    return rule
+
+
+def each(
+    rules: Iterable[Rule],
+    make: Callable[[str, Any], Criterion],
+    named: Callable[[Rule], Rule] = as_it_is,
+) -> Readings:
     """Every rule as it is made, or the error with its id and the place of the rule."""
-    for place, name, rule in rules:
+    return all_of_each(rules, lambda name, rule: [make(name, rule)], named)
+
+
+def all_of_each(
+    rules: Iterable[Rule],
+    make: Callable[[str, Any], list[Criterion]],
+    named: Callable[[Rule], Rule] = as_it_is,
+) -> Readings:
+    """All that is made of every rule, or the error with its id and the place of the rule.
+
+    A rule says its own name, and perhaps where what it says begins; an error there is its own.
+    """
+    for rule in rules:
+        place, name, said = rule
         try:
-            yield make(name, rule)
+            place, name, said = named(rule)
+            yield from on_any_stack(partial(make, name, plain(said)))
+        except RecursionError:
+            yield InvalidCriterion(TOO_DEEP, place, name or None)
         except InvalidCriterion as error:
             yield error.inside(place, name or None)
 
@@ -141,6 +176,22 @@ def json_documents(data: bytes) -> list[Any]:
         return lines
 
 
+def plain(value: Any) -> Any:
+    """The value, where JSON could have it: names are strings, and whole numbers can be written."""
+    parts = [value]
+    while parts:
+        part = parts.pop()
+        if isinstance(part, Mapping):
+            for name in part:
+                a_text(name, "a name in an object")
+            parts += part.values()
+        elif isinstance(part, list):
+            parts += part
+        elif type(part) is int and abs(part) >= _TOO_LARGE:
+            raise InvalidCriterion("a whole number has 4,300 digits at most")
+    return value
+
+
 def an_object(value: Any, what: str) -> Mapping[str, Any]:
     if not isinstance(value, Mapping):
         raise InvalidCriterion(f"{what} is an object, not {shown(value)}")
@@ -159,9 +210,68 @@ def a_text(value: Any, what: str) -> str:
     return value
 
 
+def scalar(value: Any, what: str) -> str:
+    """A text, or a number or a truth value as text."""
+    text = scalar_text(value)
+    if text is None:
+        raise InvalidCriterion(f"{what} is a string or a number, not {shown(value)}")
+    return text
+
+
+def text_in(owner: Mapping[str, Any], name: str, of: str) -> str:
+    """The text that an object must have under the name."""
+    with at(name):
+        if name not in owner:
+            raise InvalidCriterion(f"{of}'s {name} is missing")
+        return a_text(owner[name], f"{of}'s {name}")
+
+
+def optional_text_in(owner: Mapping[str, Any], name: str) -> str | None:
+    """The text that an object has under the name; None where it is missing, null or empty."""
+    with at(name):
+        return a_text(owner.get(name) or "", name) or None
+
+
+def list_in(owner: Mapping[str, Any], name: str) -> list[Any]:
+    """The list that an object has under the name; without elements where there is none."""
+    with at(name):
+        return a_list(owner.get(name) or [], name)
+
+
+def objects_in(owner: Mapping[str, Any], name: str, what: str) -> list[Mapping[str, Any]]:
+    """The objects of a list that an object has under the name."""
+    found = []
+    for number, one in enumerate(list_in(owner, name)):
+        with at(f"{name}[{number}]"):
+            found.append(an_object(one, what))
+    return found
+
+
+def among(table: Mapping[str, T], name: Any) -> T | None:
+    """What the table has under the name; None where there is none, or where it is no name."""
+    return table.get(name) if isinstance(name, str) else None
+
+
+def steps_of(path: str) -> tuple[str | Digits, ...]:
+    """The steps of a path with dots, of which whole numbers are also places in lists."""
+    names = path.split(".")
+    return tuple(Digits(one) if one.isdecimal() and len(one) <= 18 else one for one in names)
+
+
+def reshaped(shape: Callable[[Any], Any], event: Any) -> Any:
+    """The event in its shape; as it is where it is nested too deeply to be looked through."""
+    try:
+        return on_any_stack(partial(shape, event))
+    except RecursionError:
+        return event
+
+
 def shown(value: Any) -> str:
     """A value as an error names it, cut where it is long."""
-    text = repr(value)
+    try:
+        text = repr(value)
+    except (RecursionError, ValueError):  # nested too deeply, or a number of too many digits
+        text = f"a {type(value).__name__} that is too large to show"
     return text if len(text) <= 60 else f"{text[:57]}…"
 
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol, cast
 import re2
 
 from remuda.errors import InvalidCriterion
+from remuda.model.values import checked_text
 
 _COMPILED_BYTES = 1 << 26  # of patterns that are kept compiled, as they are estimated:
 _PATTERN_BYTES, _INSTRUCTION_BYTES = 2_000, 64
@@ -145,7 +146,7 @@ def like_regex(pattern: str, escape: str) -> str:
 
 def literal_regex(text: str) -> str:
     """A pattern that matches the text itself and nothing else."""
-    return cast("str", re2.escape(text))
+    return cast("str", re2.escape(checked_text(text, "what is sought")))
 
 
 def matches_whole(pattern: str, text: str) -> bool:

@@ -46,7 +46,7 @@ def _growthbook_number(value: Any) -> Any:
 
 def growthbook_version(value: Any) -> str:
     """The padded text that GrowthBook compares in the place of a version."""
-    text = _scalar_text(value) if isinstance(value, str) or _is_number(value) else ""
+    text = scalar_text(value) if isinstance(value, str) or _is_number(value) else ""
     parts = _VERSION_BREAK.split(_NOT_OF_VERSION.sub("", text or "0"))
     if len(parts) == 3:  # a release comes after what leads to it
         parts.append("~")
@@ -57,7 +57,7 @@ def _is_number(value: Any) -> bool:
     return number(value) is not None
 
 
-def _scalar_text(value: Any) -> str | None:
+def scalar_text(value: Any) -> str | None:
     """A scalar as text: numbers by their shortest, truth values as JSON has them."""
     if isinstance(value, str):
         return value
@@ -160,7 +160,7 @@ FUNCTIONS = table(
     (
         Function("boxed", _boxed, 1, 1, whole=True),
         Function("json_type", _json_type, 1, 1, whole=True),
-        Function("scalar_text", _scalar_text, 1, 1),
+        Function("scalar_text", scalar_text, 1, 1),
         Function("number_in", number_in, 1, 1),
         Function("instant_in", instant_in, 1, 1),
         Function("instant_or_now", _instant_or_now, 1, 1, on_missing=True, clock=True),
