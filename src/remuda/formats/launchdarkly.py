@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from remuda.errors import InvalidCriterion
@@ -21,6 +22,8 @@ from remuda.formats.reading import (
     Readings,
     a_list,
     all_of,
+    all_of_each,
+    among,
     an_object,
     at,
     call,
@@ -29,8 +32,14 @@ from remuda.formats.reading import (
     denial,
     disjunction,
     is_,
+    list_in,
+    objects_in,
+    optional_text_in,
+    plain,
     refusing,
+    scalar,
     shown,
+    text_in,
     unless_refused,
 )
 from remuda.language.criterion import Criterion
@@ -65,12 +74,8 @@ def read_each(document: Any, id: str) -> Readings:
     data = an_object(decoded(document), "a document of flags")
     flags = an_object(data.get("flags") or {}, "flags")
     segments = an_object(data.get("segments") or {}, "segments")
-    project = _Project(flags, segments)
-    for key, flag in flags.items():
-        try:
-            yield from _criteria(project, key, flag)
-        except InvalidCriterion as error:
-            yield error.inside(f"flags.{key}", key)
+    rules = ((f"flags.{key}", str(key), flag) for key, flag in flags.items())
+    yield from all_of_each(rules, partial(_criteria, _Project(flags, segments)))
 
 
 def event(document: Any) -> Any:
@@ -82,6 +87,8 @@ def event(document: Any) -> Any:
     if not isinstance(context, Mapping):
         return context
     kind = context.get("kind")
+    if not isinstance(kind, str | None):
+        return context
     if kind == "multi":
         kinds = {name: dict(one) for name, one in context.items() if isinstance(one, Mapping)}
     elif kind is None:
@@ -90,7 +97,7 @@ def event(document: Any) -> Any:
         attributes |= {name: one for name, one in context.items() if name != "custom"}
         kinds = {USER: attributes}
     else:
-        kinds = {str(kind): {name: one for name, one in context.items() if name != "kind"}}
+        kinds = {kind: {name: one for name, one in context.items() if name != "kind"}}
     for attributes in kinds.values():
         attributes.setdefault("anonymous", False)
     return {"kind": list(kinds), **kinds}
@@ -107,17 +114,20 @@ class _Project:
     def flag_gives(self, key: str, variation: Any) -> Expression:
         """The flag is on and gives this variation."""
         flag = self.flags.get(key)
-        if flag is None or not flag.get("on"):
+        if flag is None:
             return NEVER
-        with self.opening(f"the flag {key}"):
-            return _gives(self, key, flag, variation)
+        with at(f"flags.{key}"):
+            if not an_object(plain(flag), "a flag").get("on"):
+                return NEVER
+            with self.opening(f"the flag {key}"):
+                return _gives(self, key, flag, variation)
 
     def in_segment(self, key: str) -> Expression:
         segment = self.segments.get(key)
         if segment is None:
             return NEVER
         with self.opening(f"the segment {key}"), at(f"segments.{key}"):
-            return _segment(self, key, segment)
+            return _segment(self, key, an_object(plain(segment), "a segment"))
 
     @contextmanager
     def opening(self, what: str) -> Iterator[None]:
@@ -134,17 +144,20 @@ class _Project:
 # Flags
 
 
-def _criteria(project: _Project, key: str, flag: Any) -> Iterator[Criterion]:
-    variations = a_list(an_object(flag, "a flag").get("variations", []), "variations")
+def _criteria(project: _Project, key: str, flag: Any) -> list[Criterion]:
     found = []
     with project.opening(f"the flag {key}"):
-        for number, value in enumerate(variations):
+        for number, value in enumerate(_variations(an_object(flag, "a flag"))):
             gives = _gives(project, key, flag, number)
             if gives != NEVER:
                 found.append(
                     Criterion(f"{key}:{number}", gives, frozenset({f"flag:{key}"}), payload=value)
                 )
-    yield from found
+    return found
+
+
+def _variations(flag: Mapping[str, Any]) -> list[Any]:
+    return a_list(flag.get("variations", []), "variations")
 
 
 def _gives(project: _Project, key: str, flag: Mapping[str, Any], variation: Any) -> Expression:
@@ -155,19 +168,20 @@ def _gives(project: _Project, key: str, flag: Mapping[str, Any], variation: Any)
     off_gives = ALWAYS if off == variation else NEVER
     if not flag.get("on"):
         return off_gives
-    otherwise = _outcome(flag, key, flag.get("fallthrough") or {}, "fallthrough", variation)
-    rules = a_list(flag.get("rules") or [], "rules")
-    for number, rule in reversed(list(enumerate(rules))):
+    with at("fallthrough"):
+        fallthrough = an_object(flag.get("fallthrough") or {}, "what a flag falls through to")
+    otherwise = _outcome(flag, key, fallthrough, "fallthrough", variation)
+    for number, rule in reversed(list(enumerate(objects_in(flag, "rules", "a rule")))):
         place = f"rules[{number}]"
         applies = conjunction(_clauses(project, rule, place))
         otherwise = _chosen(applies, _outcome(flag, key, rule, place, variation), otherwise)
     for applies, given in reversed(list(_targets(flag))):
         otherwise = _chosen(applies, ALWAYS if given == variation else NEVER, otherwise)
-    wanted = a_list(flag.get("prerequisites") or [], "prerequisites")
     met = []
-    for number, one in enumerate(wanted):
+    for number, one in enumerate(objects_in(flag, "prerequisites", "a prerequisite")):
         with at(f"prerequisites[{number}]"):
-            met.append(project.flag_gives(one["key"], one.get("variation")))
+            wanted = text_in(one, "key", "a prerequisite")
+            met.append(project.flag_gives(wanted, one.get("variation")))
     return _chosen(conjunction(met), otherwise, off_gives)
 
 
@@ -181,22 +195,26 @@ def _chosen(applies: Expression, then: Expression, otherwise: Expression) -> Exp
 
 
 def _check_variation(flag: Mapping[str, Any], variation: Any, place: str) -> None:
-    n = len(flag.get("variations") or [])
+    n = len(_variations(flag))
     if type(variation) is not int or not 0 <= variation < n:
         raise InvalidCriterion(f"there are {n} variations, and none is {shown(variation)}", place)
 
 
 def _targets(flag: Mapping[str, Any]) -> Iterator[tuple[Expression, Any]]:
     """What names contexts one by one, each with the variation it gives."""
-    users = flag.get("targets") or []
-    targets = flag.get("contextTargets") or users
-    for number, target in enumerate(targets):
-        _check_variation(flag, target.get("variation"), f"targets[{number}].variation")
-        kind, values = target.get("contextKind") or USER, target.get("values") or []
-        if kind == USER and targets is not users:
-            same = [one for one in users if one.get("variation") == target.get("variation")]
-            values = [value for one in same for value in one.get("values") or []]
-        yield is_(Attribute((kind, "key")), In(tuple(values))), target.get("variation")
+    users = objects_in(flag, "targets", "a target")
+    by_kind = objects_in(flag, "contextTargets", "a target")
+    name = "contextTargets" if by_kind else "targets"
+    for number, target in enumerate(by_kind or users):
+        variation = target.get("variation")
+        with at(f"{name}[{number}]"):
+            _check_variation(flag, variation, "variation")
+            kind, values = _kind(target) or USER, list_in(target, "values")
+            if kind == USER and by_kind:
+                same = [one for one in users if one.get("variation") == variation]
+                values = [value for one in same for value in list_in(one, "values")]
+            named = is_(Attribute((kind, "key")), In(tuple(values)))
+        yield named, variation
 
 
 def _outcome(
@@ -206,20 +224,18 @@ def _outcome(
     if step.get("variation") is not None:
         _check_variation(flag, step["variation"], f"{place}.variation")
         return ALWAYS if step["variation"] == variation else NEVER
-    rollout = step.get("rollout") or {}
-    weighted = rollout.get("variations") or []
+    with at(f"{place}.rollout"):
+        rollout = an_object(step.get("rollout") or {}, "a rollout")
+        weighted = objects_in(rollout, "variations", "a variation with a weight")
+        by = None if rollout.get("kind") == "experiment" else _bucket_by(rollout)
+        bucket = _bucket(_kind(rollout), by, _prefix(rollout.get("seed"), key, flag))
     if not weighted:
         raise InvalidCriterion("it has neither a variation nor a rollout of some", place)
-    experiment = rollout.get("kind") == "experiment"
-    bucket = _bucket(
-        rollout.get("contextKind"),
-        None if experiment else rollout.get("bucketBy"),
-        _prefix(rollout.get("seed"), key, flag.get("salt")),
-    )
-    found, start = [], 0
+    found, start = [], 0.0
     for number, one in enumerate(weighted):
-        _check_variation(flag, one.get("variation"), f"{place}.rollout.variations[{number}]")
-        end = start + one.get("weight", 0)
+        with at(f"{place}.rollout.variations[{number}]"):
+            _check_variation(flag, one.get("variation"), "")
+            end = start + _weight(one.get("weight", 0))
         if one["variation"] == variation:
             last = number == len(weighted) - 1
             found.append(_within(bucket, start, None if last else end))
@@ -227,7 +243,7 @@ def _outcome(
     return disjunction(found)
 
 
-def _within(bucket: Any, start: int, end: int | None) -> Expression:
+def _within(bucket: Any, start: float, end: float | None) -> Expression:
     if start == 0 and end is None:
         return ALWAYS
     if start == end:
@@ -236,8 +252,28 @@ def _within(bucket: Any, start: int, end: int | None) -> Expression:
     return is_(bucket, Range(lower, None if end is None else end / _WHOLE, lower is not None))
 
 
-def _prefix(seed: Any, key: str, salt: Any) -> str:
-    return f"{key}.{salt or ''}" if seed is None else str(seed)
+def _weight(weight: Any) -> float:
+    is_number = isinstance(weight, int | float) and not isinstance(weight, bool)
+    if not is_number or not 0 <= weight <= _WHOLE:
+        reason = f"a number from 0 to {_WHOLE} is expected, not {shown(weight)}"
+        raise InvalidCriterion(reason, "weight")
+    return float(weight)
+
+
+def _prefix(seed: Any, key: str, owner: Mapping[str, Any]) -> str:
+    """What is hashed before a context's value: the seed, or the key with the salt of its owner."""
+    if seed is None:
+        return f"{key}.{optional_text_in(owner, 'salt') or ''}"
+    with at("seed"):
+        return scalar(seed, "a seed")
+
+
+def _kind(owner: Mapping[str, Any], name: str = "contextKind") -> str | None:
+    return optional_text_in(owner, name)
+
+
+def _bucket_by(owner: Mapping[str, Any]) -> str | None:
+    return optional_text_in(owner, "bucketBy")
 
 
 def _bucket(kind: Any, by: Any, prefix: str) -> Any:
@@ -247,24 +283,27 @@ def _bucket(kind: Any, by: Any, prefix: str) -> Any:
 # Clauses
 
 
-def _clauses(project: _Project, rule: Any, place: str) -> Iterator[Expression]:
-    for number, clause in enumerate(an_object(rule, "a rule").get("clauses") or []):
-        with at(f"{place}.clauses[{number}]"):
-            yield _clause(project, an_object(clause, "a clause"))
+def _clauses(project: _Project, rule: Mapping[str, Any], place: str) -> Iterator[Expression]:
+    with at(place):
+        clauses = objects_in(rule, "clauses", "a clause")
+    for number, clause in enumerate(clauses):
+        with at(place), at(f"clauses[{number}]"):
+            yield _clause(project, clause)
 
 
 def _clause(project: _Project, clause: Mapping[str, Any]) -> Expression:
-    operator, values = clause.get("op"), a_list(clause.get("values") or [], "values")
+    operator, values = clause.get("op"), list_in(clause, "values")
     denied = bool(clause.get("negate"))
     if operator == "segmentMatch":
         inside = disjunction(project.in_segment(one) for one in values if isinstance(one, str))
         return denial(inside) if denied else inside
+    kind = _kind(clause)
     with at("attribute"):
-        attribute = _attribute(clause.get("contextKind"), clause.get("attribute"))
+        attribute = _attribute(kind, clause.get("attribute"))
     if operator == "in":
         found: Expression = is_(attribute, In(tuple(one for one in values if one is not None)))
     else:
-        ask = _OPERATORS.get(str(operator))
+        ask = among(_OPERATORS, operator)
         found = disjunction(ask(attribute, one) for one in values) if ask else NEVER
     if not denied:
         return found
@@ -341,7 +380,7 @@ def _segment(project: _Project, key: str, segment: Mapping[str, Any]) -> Express
     if segment.get("unbounded"):
         raise InvalidCriterion("its members are kept elsewhere (a big segment)")
     rules = []
-    for number, rule in enumerate(segment.get("rules") or []):
+    for number, rule in enumerate(objects_in(segment, "rules", "a rule")):
         with at(f"rules[{number}]"):
             rules.append(_segment_rule(project, key, segment, rule))
     listed = denial(_listed(segment, "excluded"))
@@ -349,15 +388,15 @@ def _segment(project: _Project, key: str, segment: Mapping[str, Any]) -> Express
 
 
 def _listed(segment: Mapping[str, Any], name: str) -> Expression:
-    lists = [(USER, segment.get(name)), *_by_kind(segment.get(f"{name}Contexts"))]
-    return disjunction(
-        is_(Attribute((kind, "key")), In(tuple(keys))) for kind, keys in lists if keys
-    )
-
-
-def _by_kind(lists: Any) -> Iterator[tuple[str, Any]]:
-    for one in lists or []:
-        yield one.get("contextKind") or USER, one.get("values")
+    lists: list[tuple[str, Mapping[str, Any]]] = [(name, {"values": list_in(segment, name)})]
+    for number, one in enumerate(objects_in(segment, f"{name}Contexts", "a list of contexts")):
+        lists.append((f"{name}Contexts[{number}]", one))
+    found = []
+    for place, one in lists:
+        with at(place):
+            if keys := list_in(one, "values"):
+                found.append(is_(Attribute((_kind(one) or USER, "key")), In(tuple(keys))))
+    return disjunction(found)
 
 
 def _segment_rule(
@@ -367,7 +406,7 @@ def _segment_rule(
     weight = rule.get("weight")
     if weight is None:
         return clauses
-    kind = rule.get("rolloutContextKind") or USER
-    bucket = _bucket(kind, rule.get("bucketBy"), _prefix(None, key, segment.get("salt")))
+    kind = _kind(rule, "rolloutContextKind") or USER
+    bucket = _bucket(kind, _bucket_by(rule), _prefix(None, key, segment))
     there = is_(Attribute((kind, "key")), Exists())
-    return conjunction([clauses, there, _within(bucket, 0, weight)])
+    return conjunction([clauses, there, _within(bucket, 0, _weight(weight))])
