@@ -9,8 +9,11 @@ session by default, and a context has neither, the feature is not enabled.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import partial
+from math import isfinite
 from typing import Any
 
 from remuda.errors import InvalidCriterion
@@ -19,8 +22,9 @@ from remuda.formats.reading import (
     NEVER,
     RANGES,
     Readings,
-    a_list,
+    a_text,
     all_of,
+    among,
     an_object,
     at,
     call,
@@ -31,8 +35,14 @@ from remuda.formats.reading import (
     each,
     flagged,
     is_,
+    list_in,
+    objects_in,
+    optional_text_in,
+    plain,
     refusing,
+    scalar,
     shown,
+    text_in,
     unless_refused,
 )
 from remuda.language.criterion import Criterion
@@ -55,6 +65,7 @@ from remuda.model.functions.foreign import instant_in, number_in
 from remuda.model.terms import Case, Term
 
 _VARIANT_SEED = 86028157
+_MOST = 2**31 - 1  # that a variant weighs
 _CLOCK = "currentTime"
 
 
@@ -66,7 +77,8 @@ def read(document: Any, *, id: str = "") -> list[Criterion]:
 @refusing
 def read_each(document: Any, id: str) -> Readings:
     """Every feature as a criterion, or as the error that says what is wrong with it."""
-    state = _state(an_object(decoded(document), "a document of features"))
+    state, errors = _state(an_object(decoded(document), "a document of features"))
+    yield from errors
     features = ((f"features.{name}", name, one) for name, one in state.features.items())
     yield from each(features, partial(_criterion, state))
 
@@ -85,7 +97,9 @@ def event(document: Any) -> Any:
 def _as_text(value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return str(value) if isinstance(value, int | float) else value
+    if isinstance(value, int):
+        return str(Decimal(value))  # Python writes no integers of more than 4,300 digits
+    return str(value) if isinstance(value, float) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,41 +107,79 @@ class _State:
     """Features by name and segments by id, which name one another."""
 
     features: Mapping[str, Mapping[str, Any]]
-    segments: Mapping[Any, Mapping[str, Any]]
+    segments: Mapping[str, Mapping[str, Any]]
 
 
-def _state(document: Mapping[str, Any]) -> _State:
+def _state(document: Mapping[str, Any]) -> tuple[_State, list[InvalidCriterion]]:
+    """What there is after all changes, and the errors of what cannot be told by its name."""
     features: dict[str, Any] = {}
-    segments: dict[Any, Any] = {}
-    for change in document.get("events") or [document]:
-        for feature in [*(change.get("features") or []), change.get("feature")]:
-            if feature is not None:
-                features[an_object(feature, "a feature")["name"]] = feature
-        for segment in [*(change.get("segments") or []), change.get("segment")]:
-            if segment is not None:
-                segments[segment["id"]] = segment
-        features.pop(change.get("featureName", ""), None)
-        segments.pop(change.get("segmentId"), None)
-    return _State(features, segments)
+    segments: dict[str, Any] = {}
+    errors: list[InvalidCriterion] = []
+    events = list_in(document, "events")
+    changes = [(f"events[{number}]", one) for number, one in enumerate(events)]
+    for above, change in changes or [("", document)]:
+        with _noting(errors, above):
+            an_object(change, "an event")
+            for place, feature in _all_of(change, "feature"):
+                with _noting(errors, above), at(place):
+                    named = an_object(plain(feature), "a feature")
+                    features[text_in(named, "name", "a feature")] = feature
+            for place, segment in _all_of(change, "segment"):
+                with _noting(errors, above), at(place):
+                    segments[_id_in(an_object(plain(segment), "a segment"), "id")] = segment
+            if removed := optional_text_in(change, "featureName"):
+                features.pop(removed, None)
+            if change.get("segmentId") is not None:
+                segments.pop(_id_in(change, "segmentId"), None)
+    return _State(features, segments), errors
+
+
+@contextmanager
+def _noting(errors: list[InvalidCriterion], place: str) -> Iterator[None]:
+    """An error within is one more of these, at the place, and what follows goes on."""
+    try:
+        yield
+    except InvalidCriterion as error:
+        errors.append(error.inside(place))
+
+
+def _all_of(change: Mapping[str, Any], name: str) -> Iterator[tuple[str, Any]]:
+    """What a change has under the name, or in a list under its plural, each with its place."""
+    several = f"{name}s"
+    yield from ((f"{several}[{i}]", one) for i, one in enumerate(list_in(change, several)))
+    if change.get(name) is not None:
+        yield name, change[name]
+
+
+def _id_in(owner: Mapping[str, Any], name: str) -> str:
+    with at(name):
+        return scalar(owner.get(name), "the id of a segment")
 
 
 def _criterion(state: _State, name: str, feature: Mapping[str, Any]) -> Criterion:
-    with at("dependencies"):
-        parents = [_parent(state, one) for one in feature.get("dependencies") or []]
+    parents = []
+    for number, one in enumerate(objects_in(feature, "dependencies", "a dependency")):
+        with at(f"dependencies[{number}]"):
+            parents.append(_parent(state, one))
     return Criterion(name, conjunction([_enabled(state, feature), *parents]))
 
 
 def _enabled(state: _State, feature: Mapping[str, Any]) -> Expression:
     if not feature.get("enabled"):
         return NEVER
-    strategies = feature.get("strategies") or []
-    return disjunction(_strategies(state, strategies)) if strategies else ALWAYS
+    strategies = [holds for _, holds in _strategies(state, feature)]
+    return disjunction(strategies) if strategies else ALWAYS
 
 
-def _strategies(state: _State, strategies: list[Any]) -> Iterator[Expression]:
-    for number, strategy in enumerate(strategies):
+def _strategies(
+    state: _State, feature: Mapping[str, Any]
+) -> list[tuple[Mapping[str, Any], Expression]]:
+    """The strategies of a feature, each with where it holds."""
+    found = []
+    for number, one in enumerate(objects_in(feature, "strategies", "a strategy")):
         with at(f"strategies[{number}]"):
-            yield _strategy(state, strategy)
+            found.append((one, _strategy(state, one)))
+    return found
 
 
 # Dependencies
@@ -135,27 +187,25 @@ def _strategies(state: _State, strategies: list[Any]) -> Iterator[Expression]:
 
 def _parent(state: _State, dependency: Mapping[str, Any]) -> Expression:
     """What a parent must be; a parent that has parents itself, or is not there, is never that."""
-    parent = state.features.get(dependency["feature"])
+    name = text_in(dependency, "feature", "a dependency")
+    wanted = list_in(dependency, "variants")
+    parent = state.features.get(name)
     if parent is None or parent.get("dependencies"):
         return NEVER
-    enabled = _enabled(state, parent)
-    if dependency.get("enabled") is False:
-        return denial(enabled)
-    wanted = dependency.get("variants") or []
-    return conjunction([enabled, _has_variant(state, parent, wanted)]) if wanted else enabled
+    with at(f"features.{name}"):
+        enabled = _enabled(state, parent)
+        if dependency.get("enabled") is False:
+            return denial(enabled)
+        return conjunction([enabled, _has_variant(state, parent, wanted)]) if wanted else enabled
 
 
-def _has_variant(state: _State, feature: Mapping[str, Any], wanted: list[str]) -> Expression:
+def _has_variant(state: _State, feature: Mapping[str, Any], wanted: list[Any]) -> Expression:
     """The variant is one of these: that of the first strategy that holds, or of the feature."""
     name = feature["name"]
-    of_feature = _variant_in(feature.get("variants") or [], name, wanted)
-    strategies = feature.get("strategies") or []
-    found = of_feature
-    for strategy, holds in reversed(
-        list(zip(strategies, _strategies(state, strategies), strict=True))
-    ):
-        group = (strategy.get("parameters") or {}).get("groupId", name)
-        variants = strategy.get("variants")
+    found = of_feature = _variant_in(objects_in(feature, "variants", "a variant"), name, wanted)
+    for strategy, holds in reversed(_strategies(state, feature)):
+        variants = objects_in(strategy, "variants", "a variant")
+        group = _group(_parameters(strategy), name)
         own = _variant_in(variants, group, wanted) if variants else of_feature
         if own == found:
             continue
@@ -163,15 +213,19 @@ def _has_variant(state: _State, feature: Mapping[str, Any], wanted: list[str]) -
     return found
 
 
-def _variant_in(variants: list[Any], group: str, wanted: list[str]) -> Expression:
+def _variant_in(variants: list[Mapping[str, Any]], group: str, wanted: list[Any]) -> Expression:
     if any(one.get("overrides") for one in variants):
         raise InvalidCriterion("overrides of variants are not read")
-    weighted = [(one["name"] in wanted, one.get("weight", 0)) for one in variants]
+    weighted = []
+    for number, one in enumerate(variants):
+        with at(f"variants[{number}]"):
+            weighted.append((text_in(one, "name", "a variant") in wanted, _weight(one)))
     possible = {named for named, weight in weighted if weight > 0} or {"disabled" in wanted}
     if len(possible) == 1:
         return ALWAYS if possible.pop() else NEVER
+    stickiness = optional_text_in(variants[0], "stickiness")
     total = sum(weight for _, weight in weighted)
-    bucket = call("unleash_bucket", _sticky(variants[0].get("stickiness")), group, total,
+    bucket = call("unleash_bucket", _sticky(stickiness), group, total,
                   _VARIANT_SEED)  # fmt: skip
     found, start = [], 0
     for named, weight in weighted:
@@ -181,57 +235,82 @@ def _variant_in(variants: list[Any], group: str, wanted: list[str]) -> Expressio
     return disjunction(found)
 
 
+def _weight(variant: Mapping[str, Any]) -> int:
+    weight = variant.get("weight", 0)
+    if type(weight) is not int or not 0 <= weight <= _MOST:
+        raise InvalidCriterion(
+            f"a whole number from 0 to {_MOST} is expected, not {shown(weight)}", "weight"
+        )
+    return weight
+
+
 # Strategies
 
 
 def _strategy(state: _State, strategy: Mapping[str, Any]) -> Expression:
-    parameters = an_object(strategy.get("parameters") or {}, "parameters")
-    make = _STRATEGIES.get(strategy.get("name", ""))
+    parameters = _parameters(strategy)
+    name = strategy.get("name")
+    make = among(_STRATEGIES, name)
     if make is None:
         known = ", ".join(_STRATEGIES)
-        raise InvalidCriterion(
-            f"there is no strategy {strategy.get('name')!r} here; there are {known}", "name"
-        )
+        reason = f"there is no strategy {shown(name)} here; there are {known}"
+        raise InvalidCriterion(reason, "name")
     with at("parameters"):
         parts = [make(parameters)]
-    for one in strategy.get("segments") or []:
-        segment = state.segments.get(one)
+    for number, one in enumerate(list_in(strategy, "segments")):
+        with at(f"segments[{number}]"):
+            key = scalar(one, "the id of a segment")
+        segment = state.segments.get(key)
         if segment is None:
             return NEVER
-        with at(f"segments.{one}"):
-            parts += _constraints(segment.get("constraints") or [])
-    parts += _constraints(strategy.get("constraints") or [])
+        with at(f"segments.{key}"):
+            parts += _constraints(segment)
+    parts += _constraints(strategy)
     return conjunction(parts)
 
 
+def _parameters(strategy: Mapping[str, Any]) -> Mapping[str, Any]:
+    with at("parameters"):
+        return an_object(strategy.get("parameters") or {}, "parameters")
+
+
 def _users(parameters: Mapping[str, Any]) -> Expression:
-    return is_(Attribute(("userId",)), In(tuple(_items(parameters.get("userIds")))))
+    return is_(Attribute(("userId",)), In(tuple(_items(parameters, "userIds"))))
 
 
 def _addresses(parameters: Mapping[str, Any]) -> Expression:
-    return _in_networks(_items(parameters.get("IPs")), Attribute(("remoteAddress",)))
+    return _in_networks(_items(parameters, "IPs"), Attribute(("remoteAddress",)))
 
 
-def _items(text: Any) -> list[str]:
-    return [one for one in map(str.strip, str(text or "").split(",")) if one]
+def _items(parameters: Mapping[str, Any], name: str) -> list[str]:
+    with at(name):
+        text = scalar(parameters.get(name) or "", name)
+    return [one for one in map(str.strip, text.split(",")) if one]
+
+
+def _group(parameters: Mapping[str, Any], otherwise: str) -> str:
+    group = parameters.get("groupId")
+    with at("groupId"):
+        return otherwise if group is None else scalar(group, "a group's id")
 
 
 def _gradual(name: str, parameters: Mapping[str, Any]) -> Expression:
     share = _share(parameters, "percentage")
-    return _rolled_out(Attribute((name,)), parameters.get("groupId", ""), share)
+    return _rolled_out(Attribute((name,)), _group(parameters, ""), share)
 
 
 def _flexible(parameters: Mapping[str, Any]) -> Expression:
-    share, stickiness = _share(parameters, "rollout"), parameters.get("stickiness") or "default"
+    share = _share(parameters, "rollout")
+    stickiness = optional_text_in(parameters, "stickiness") or "default"
     # without an id, it is by chance
     if stickiness == "random" or (stickiness == "default" and share in (0, 100)):
         return _by_chance(share)
-    return _rolled_out(_sticky(stickiness), parameters.get("groupId", ""), share)
+    return _rolled_out(_sticky(stickiness), _group(parameters, ""), share)
 
 
 def _share(parameters: Mapping[str, Any], name: str) -> int:
     share = number_in(parameters.get(name))
-    if share is None:
+    if share is None or not isfinite(share):
         raise InvalidCriterion(
             f"a share of 100 is expected, not {shown(parameters.get(name))}", name
         )
@@ -244,7 +323,7 @@ def _by_chance(share: int) -> Expression:
     return ALWAYS if share else NEVER
 
 
-def _sticky(stickiness: Any) -> Term:
+def _sticky(stickiness: str | None) -> Term:
     """What a rollout sticks to."""
     if stickiness and stickiness != "default":
         return Attribute((stickiness,))
@@ -252,8 +331,8 @@ def _sticky(stickiness: Any) -> Term:
     return Case(((is_(user, Exists()), user),), session)
 
 
-def _rolled_out(term: Term, group: Any, share: int) -> Expression:
-    bucket = call("unleash_bucket", term, str(group), 100, 0)
+def _rolled_out(term: Term, group: str, share: int) -> Expression:
+    bucket = call("unleash_bucket", term, group, 100, 0)
     return is_(bucket, Range(upper=share, upper_closed=True)) if share else NEVER
 
 
@@ -271,27 +350,30 @@ _STRATEGIES: Mapping[str, Callable[[Mapping[str, Any]], Expression]] = {
 # Constraints
 
 
-def _constraints(constraints: Any) -> Iterator[Expression]:
-    for number, one in enumerate(a_list(constraints, "constraints")):
+def _constraints(owner: Mapping[str, Any]) -> Iterator[Expression]:
+    for number, one in enumerate(objects_in(owner, "constraints", "a constraint")):
         with at(f"constraints[{number}]"):
-            yield _constraint(an_object(one, "a constraint"))
+            yield _constraint(one)
 
 
 def _constraint(constraint: Mapping[str, Any]) -> Expression:
-    make = _OPERATORS.get(constraint.get("operator", ""))
+    make = among(_OPERATORS, constraint.get("operator"))
     if make is None:
         return NEVER
-    found = make(constraint, Attribute((constraint["contextName"],)))
+    name = text_in(constraint, "contextName", "a constraint")
+    found = make(constraint, Attribute((name,)))
     return denial(found) if constraint.get("inverted") else found
 
 
 def _in(constraint: Mapping[str, Any], attribute: Attribute) -> Expression:
-    return is_(attribute, In(tuple(constraint.get("values") or ())))
+    values = list_in(constraint, "values")
+    with at("values"):
+        return is_(attribute, In(tuple(values)))
 
 
 def _of_texts(make: Callable[[str], Condition]) -> _Operator:
     def found(constraint: Mapping[str, Any], attribute: Attribute) -> Expression:
-        texts = constraint.get("values") or ()
+        texts = _texts_in(constraint)
         if constraint.get("caseInsensitive"):
             return disjunction(is_(call("lower", attribute), make(one.lower())) for one in texts)
         return disjunction(is_(attribute, make(one)) for one in texts)
@@ -299,9 +381,18 @@ def _of_texts(make: Callable[[str], Condition]) -> _Operator:
     return found
 
 
+def _texts_in(constraint: Mapping[str, Any]) -> list[str]:
+    texts = []
+    for number, one in enumerate(list_in(constraint, "values")):
+        with at(f"values[{number}]"):
+            texts.append(a_text(one, "a value"))
+    return texts
+
+
 def _regex(constraint: Mapping[str, Any], attribute: Attribute) -> Expression:
     flags = "i" if constraint.get("caseInsensitive") else ""
-    return unless_refused(attribute, Regex, flagged(constraint.get("value") or "", flags), True)
+    pattern = optional_text_in(constraint, "value") or ""
+    return unless_refused(attribute, Regex, flagged(pattern, flags), True)
 
 
 def _in_networks(texts: Iterable[str], attribute: Attribute) -> Expression:
@@ -346,9 +437,7 @@ _OPERATORS: Mapping[str, _Operator] = {
     "STR_ENDS_WITH": _of_texts(Suffix),
     "STR_CONTAINS": _of_texts(Contains),
     "REGEX": _regex,
-    "IN_CIDR": lambda constraint, attribute: _in_networks(
-        constraint.get("values") or (), attribute
-    ),
+    "IN_CIDR": lambda constraint, attribute: _in_networks(list_in(constraint, "values"), attribute),
     "NUM_EQ": _of_numbers(lambda bound: In((bound,))),
     "NUM_GT": _of_numbers(RANGES[">"]),
     "NUM_GTE": _of_numbers(RANGES[">="]),
