@@ -9,21 +9,29 @@ by a table (`fields={"Image": "process.executable"}`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from remuda.errors import InvalidCriterion, RemudaError
 from remuda.formats.reading import (
     RANGES,
     Readings,
+    Rule,
+    a_text,
     all_of,
+    an_object,
     call,
     conjunction,
     decoded,
     denial,
     disjunction,
+    each,
     flagged,
     is_,
+    numbered,
+    reshaped,
     shown,
 )
 from remuda.language.criterion import Criterion
@@ -43,8 +51,10 @@ from remuda.model.conditions import (
 from remuda.model.expressions import Expression
 from remuda.model.patterns import literal_regex
 from remuda.model.terms import Term
+from remuda.model.values import checked_text
 
 try:
+    import yaml
     from sigma import conditions, types
     from sigma.collection import SigmaCollection
     from sigma.exceptions import SigmaError
@@ -54,6 +64,7 @@ except ImportError as error:
 
 EVERYTHING = Attribute.parse("$..*")  # all that stands anywhere in an event
 _SYSTEM = "Event"
+_NO_RULE = "this is no rule of Sigma"
 
 
 def read(
@@ -65,26 +76,73 @@ def read(
 
 def read_each(document: Any, id: str, fields: Mapping[str, str] | None = None) -> Readings:
     """Every rule as a criterion, or as the error that says what is wrong with it."""
-    text = document.decode() if isinstance(document, bytes) else document
     try:
-        if isinstance(text, Mapping):
-            found = SigmaCollection.from_dicts([dict(text)], collect_errors=True)
-        else:
-            found = SigmaCollection.from_yaml(text, collect_errors=True)
-    except Exception as error:  # YAML's errors, and what pySigma raises on odd documents
-        yield InvalidCriterion(f"this is no rule of Sigma: {_said(error)}", "", id)
+        rules, errors = _loaded(_documents(document))
+    except InvalidCriterion as error:
+        yield error.inside("", id)
         return
-    rules = list(found.rules)
-    if not rules:
+    yield from errors
+    if not rules and not errors:
         yield InvalidCriterion("there is no rule in it", "", id)
-    for number, rule in enumerate(rules):
-        name = id if len(rules) == 1 else f"{id}:{number + 1}"
-        yield from _read(rule, name, _Reader(fields or {}))
+    make = partial(_criterion, _Reader(fields or {}))
+    yield from each(numbered(rules if len(rules) != 1 else rules[0], id), make, _named)
+
+
+def _named(rule: Rule) -> Rule:
+    _, name, said = rule
+    return "", str(getattr(said, "id", None) or getattr(said, "title", None) or name), said
+
+
+def _documents(document: Any) -> list[Any]:
+    """The documents of a text of YAML, but for empty ones."""
+    if isinstance(document, Mapping):
+        return [dict(document)]
+    if not isinstance(document, str | bytes):
+        raise InvalidCriterion(f"a rule is an object, or text of YAML, not {shown(document)}")
+    try:
+        return [one for one in yaml.safe_load_all(document) if one is not None]
+    except Exception as error:  # YAML's errors, and those of Python's on numbers and dates
+        raise InvalidCriterion(f"{_NO_RULE}: {_said(error)}") from None
+
+
+def _loaded(documents: list[Any]) -> tuple[list[Any], list[InvalidCriterion]]:
+    """The rules in documents, and the errors of those that are none.
+
+    Each is tried by itself first: pySigma reads all of them or none.
+    """
+    if len(documents) < 2:
+        return _rules(documents), []
+    kept, errors = [], []
+    for number, one in enumerate(documents, start=1):
+        try:
+            _rules([deepcopy(one)])
+            kept.append(one)
+        except InvalidCriterion as error:
+            errors.append(error.inside(f"document {number}"))
+    return _rules(kept), errors
+
+
+def _rules(documents: list[Any]) -> list[Any]:
+    """The rules in documents, of which one may stand for parts of those behind it."""
+    for one in documents:
+        an_object(one, f"{_NO_RULE}: a rule")
+    try:
+        found = SigmaCollection.from_dicts(documents, True, resolve_references=False)
+    except Exception as error:  # pySigma raises all kinds on odd documents
+        raise InvalidCriterion(f"{_NO_RULE}: {_said(error)}") from None
+    own = {id(one) for rule in found.rules for one in rule.errors}
+    for one in found.errors:
+        if id(one) not in own:
+            raise InvalidCriterion(f"{_NO_RULE}: {_said(one)}")
+    return list(found.rules)
 
 
 def event(document: Any) -> Any:
     """An event of Windows with all of its fields side by side; others as they are."""
-    found = decoded(document)
+    return reshaped(_shaped, decoded(document))
+
+
+def _shaped(found: Any) -> Any:
     inner = found.get(_SYSTEM) if isinstance(found, Mapping) else None
     if not isinstance(inner, Mapping):
         return found
@@ -111,25 +169,29 @@ def _fields(part: Any, above: str = "") -> Iterator[tuple[str, Any]]:
             yield name, value
 
 
-def _read(rule: Any, name: str, reader: _Reader) -> Readings:
-    name = str(getattr(rule, "id", None) or getattr(rule, "title", None) or name)
+def _criterion(reader: _Reader, name: str, rule: Any) -> Criterion:
     try:
-        yield _criterion(rule, name, reader)
+        expression = _expression(rule, reader)
     except InvalidCriterion as error:
-        yield error.inside("detection" if not error.place else "", name)
+        raise error.inside("" if error.place else "detection") from None
     except SigmaError as error:
-        yield InvalidCriterion(_said(error), "detection", name)
+        raise InvalidCriterion(_said(error), "detection") from None
+    payload = {"title": rule.title} if rule.title else None
+    return Criterion(name, expression, _tags(rule), payload=payload)
 
 
-def _criterion(rule: Any, name: str, reader: _Reader) -> Criterion:
+def _expression(rule: Any, reader: _Reader) -> Expression:
     if rule.errors:
         raise InvalidCriterion(_said(rule.errors[0]))
     if not isinstance(rule, SigmaRule):
         raise InvalidCriterion("a correlation of rules is no condition on one event")
-    parsed = [one.parsed for one in rule.detection.parsed_condition]
-    expression = disjunction(reader.expression(one) for one in parsed)
-    payload = {"title": rule.title} if rule.title else None
-    return Criterion(name, expression, _tags(rule), payload=payload)
+    for name in rule.detection.detections:
+        checked_text(a_text(name, "the name of a selection"), "the name of a selection")
+    found = []
+    for one in rule.detection.parsed_condition:
+        a_text(one.condition, "a condition")
+        found.append(reader.expression(one.parsed))
+    return disjunction(found)
 
 
 def _said(error: BaseException) -> str:
