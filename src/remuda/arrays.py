@@ -14,6 +14,9 @@ Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+Bytes = NDArray[np.uint8]
+Halves = NDArray[np.uint32]  # of words
+Words = NDArray[np.uint64]
 
 
 class Ragged(NamedTuple):

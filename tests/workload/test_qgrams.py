@@ -9,7 +9,7 @@ import pytest
 
 from remuda.model.conditions import In
 from remuda.model.expressions import Predicate
-from remuda.workload import texts
+from remuda.workload import real_texts
 from remuda.workload.begen import MIN, Loosening
 from remuda.workload.qgrams import Keywords, QGrams
 from workload.measure import match_share, matched
@@ -101,7 +101,7 @@ LOG = "AnonID\tQuery\tQueryTime\n1\tboolean index\t2006\n2\tvldb\t2006\n3\t-\t20
 
 def test_titles_of_dblp_are_read(tmp_path) -> None:
     (tmp_path / "dblp.xml").write_text(DBLP)
-    found = list(texts.titles(str(tmp_path / "dblp.xml")))
+    found = list(real_texts.titles(str(tmp_path / "dblp.xml")))
     assert found[0] == "Indexing Boolean Expressions over High-Dimensional\nDiscrete Space."
     assert found[1:] == ["Short.", "Café menus: efficient matching of content-based subscriptions"]
     events = list(
@@ -118,7 +118,10 @@ def test_titles_of_dblp_are_read(tmp_path) -> None:
 def test_a_title_a_line_perhaps_gzipped(tmp_path) -> None:
     with gzip.open(tmp_path / "titles.gz", "wt") as file:
         file.write("one title\nanother title\n")
-    assert list(texts.titles(str(tmp_path / "titles.gz"))) == ["one title\n", "another title\n"]
+    assert list(real_texts.titles(str(tmp_path / "titles.gz"))) == [
+        "one title\n",
+        "another title\n",
+    ]
     with pytest.raises(ValueError, match=r"0 titles are long enough; .* needs 100"):
         QGrams(titles=str(tmp_path / "titles.gz")).draw()
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from remuda.arrays import Longs, frozen
+from remuda.arrays import Bytes, Longs, frozen
 from remuda.encoding.spaces import OTHER, OrderSpaces
 from remuda.encoding.texts import buffers_of
 from remuda.jit import kernel
@@ -36,7 +36,7 @@ def _numbers(values: Any) -> Longs:
 
 
 @kernel
-def _read(letters: NDArray[np.uint8], starts: Longs, numbers: Longs) -> None:
+def _read(letters: Bytes, starts: Longs, numbers: Longs) -> None:
     """Each text as the number of its address: four parts of one to three digits, none begun by 0.
 
     As Python's `ipaddress` reads them; a colon leaves the text to it.

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from remuda.arrays import Ints, Longs
+from remuda.arrays import Bytes, Ints, Longs
 from remuda.encoding.spaces import OTHER, ValueSpaces
 from remuda.jit import kernel
 from remuda.model.values import Kind
@@ -39,7 +39,7 @@ def cut_numbers(values: pa.Array, spaces: ValueSpaces, start: int) -> tuple[Long
 @kernel
 def _cut(
     numbers: NDArray[np.int64] | NDArray[np.float64],
-    valid: NDArray[np.uint8],
+    valid: Bytes,
     begin: int,
     thresholds: NDArray[np.int64] | NDArray[np.float64],
     first: int,

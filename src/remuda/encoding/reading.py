@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 
-from remuda.arrays import Ints, Longs, starts_of
-from remuda.encoding.scanning import LAST_CLOCK, Bytes, Scanner, once, scan_one
+from remuda.arrays import Bytes, Ints, Longs, starts_of
+from remuda.encoding.scanning import LAST_CLOCK, Scanner, once, scan_one
 from remuda.encoding.value_memory import (
     ENTRIES,
     FULL,

@@ -18,13 +18,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from remuda.arrays import Ints, Longs, Ragged, frozen, starts_of
+from remuda.arrays import Bytes, Ints, Longs, Ragged, frozen, starts_of
 from remuda.jit import bare, kernel
 from remuda.model.demands import Demand
 
-Bytes = NDArray[np.uint8]
 U = np.uint64
 
 _ROW = 6  # children from which on a state has a row of its own

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from remuda.arrays import Ints, Longs, Ragged, frozen, starts_of
+from remuda.arrays import Bytes, Ints, Longs, Ragged, frozen, starts_of
 from remuda.encoding.checks import Unsound, check
 from remuda.encoding.scan_checks import tables_hold
-from remuda.encoding.scanning import Asked, Bytes, Scanner, table_of
+from remuda.encoding.scanning import Asked, Scanner, table_of
 from remuda.encoding.spaces import OTHER, LackSpaces, ValueSpaces
 from remuda.model.conditions import Contains, Like, Regex, Suffix
 from remuda.model.demands import LONG, Demand, demands_of, shortest

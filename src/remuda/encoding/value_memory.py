@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from remuda.arrays import Ints, Longs, Ragged
-from remuda.encoding.scanning import Bytes
+from remuda.arrays import Bytes, Ints, Longs, Ragged
 from remuda.jit import bare, inlined, kernel
 
 U = np.uint64

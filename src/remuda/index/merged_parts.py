@@ -10,9 +10,8 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from remuda.arrays import Floats, Longs, frozen, starts_of
+from remuda.arrays import Floats, Halves, Longs, frozen, starts_of
 from remuda.encoding.merged_plans import merge
 from remuda.encoding.narrowing import GONE
 from remuda.index.roster import (
@@ -128,7 +127,7 @@ def _bytes(ids: Sequence[str]) -> Array:
     return united(None if stored is None else stored.cast(pa.large_binary()), own, at)
 
 
-def _checksums(names: Array) -> NDArray[np.uint32]:
+def _checksums(names: Array) -> Halves:
     """The checksum of each id in UTF-8, as `checksum` has it."""
     found = np.empty(len(names), np.uint32)
     for start in range(0, len(names), _AT_ONCE):

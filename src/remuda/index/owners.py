@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from remuda.arrays import Floats, Ints, Longs, Ragged, frozen
+from remuda.arrays import Floats, Ints, Longs, Ragged, Words, frozen
 from remuda.encoding.bounds import most_of
 from remuda.encoding.plan import Plan
 from remuda.index.choosing import NO_BOOLS
@@ -247,7 +247,7 @@ def _copy_once(
     sole: Ints,
     owner_starts: Longs,
     owners: Ints,
-    seen: NDArray[np.uint64],
+    seen: Words,
     starts: Longs,
     rows: Ints,
 ) -> int:

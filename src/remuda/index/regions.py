@@ -33,8 +33,8 @@ from remuda.matchers.kernels.grades import (
     SOME,
     WIDER,
     Grades,
+    Lexicon,
     Place,
-    Words,
     clause_grade,
     program_grade,
 )
@@ -68,8 +68,8 @@ class Widened:
         self.plan, self.vocabulary = plan, vocabulary
         own = plan.conjunctions
         self._bound = _Bound(vocabulary)
-        self.words = _words(vocabulary)
-        table = _widened(own, self.words.anywhere)
+        self.lexicon = _lexicon(vocabulary)
+        table = _widened(own, self.lexicon.anywhere)
         self.matcher = matcher.build(table)
         self.dim_of_space = frozen(table.dim_of_space())
         self._starts = own.space_starts.astype(np.int64) + WIDER * np.arange(own.n_dims + 1)
@@ -99,13 +99,13 @@ class Widened:
         hits, plan = self.matcher.match(EventBatch(laid.starts, laid.spaces)), self.plan
         found = _possible(
             hits.starts, hits.rows, self._always, laid, plan.conjunctions.clauses, plan.owners,
-            plan.checked, plan.programs, self.words,
+            plan.checked, plan.programs, self.lexicon,
         )  # fmt: skip
         return Rows(*found)
 
     def certain(self, laid: Laid, starts: Longs, rows: Ints) -> tuple[Grades, Bools]:
         """The grades of criteria that were found, and which of them surely do not hold for all."""
-        grades, refuted = _certain(starts, rows, laid, self.plan.programs, self.words)
+        grades, refuted = _certain(starts, rows, laid, self.plan.programs, self.lexicon)
         return grades, refuted
 
     def _row(
@@ -242,7 +242,7 @@ class _Bound:
         return any(map(self._is_bound, region.values))
 
 
-def _words(vocabulary: Vocabulary) -> Words:
+def _lexicon(vocabulary: Vocabulary) -> Lexicon:
     starts, predicates = vocabulary.space_starts, vocabulary.predicates
     lived = np.ones(int(starts[-1]), np.bool_)
     done: dict[int, NDArray[np.int64]] = {}  # copies share their spaces
@@ -267,7 +267,7 @@ def _words(vocabulary: Vocabulary) -> Words:
         base.append(bases.setdefault((one.term, one.view, one.condition), dim))
         path.append(paths.setdefault(one.attribute or ("several", dim), len(paths)))
     return frozen(
-        Words(
+        Lexicon(
             predicates, anywhere.astype(np.int8), starts, lived,
             np.array(base, np.int32), np.array(path, np.int32),
         )
@@ -306,7 +306,7 @@ def _possible(
     owners: Ragged,
     checked: Bools,
     programs: Programs,
-    words: Words,
+    lexicon: Lexicon,
 ) -> tuple[Longs, Ints, Grades]:
     """The criteria of each region that are not impossible, each once, with their grades."""
     region_starts, spaces, dim_of_space, loose, known = laid
@@ -316,9 +316,9 @@ def _possible(
     best = np.zeros(n_criteria, np.int8)
     tried = np.zeros(n_criteria, np.bool_)
     touched = np.empty(n_criteria, np.int32)
-    memory = np.full(len(words.predicates.dim), -1, np.int8)
+    memory = np.full(len(lexicon.predicates.dim), -1, np.int8)
     stack = np.empty(int(np.diff(programs.starts).max()) + 1 if n_criteria else 1, np.int32)
-    event = no_event(spaces, len(words.base))
+    event = no_event(spaces, len(lexicon.base))
     n = 0
     for region in range(n_regions):
         place = Place(event, loose[region], known[region], memory)
@@ -326,7 +326,7 @@ def _possible(
         lay_out(event, begin, end, dim_of_space)
         n_touched = 0
         for i in range(hit_starts[region], hit_starts[region + 1]):
-            found = clause_grade(hits[i], clauses, words, place)
+            found = clause_grade(hits[i], clauses, lexicon, place)
             if found == NONE:
                 continue
             for j in range(owners.starts[hits[i]], owners.starts[hits[i] + 1]):
@@ -336,7 +336,9 @@ def _possible(
                     touched[n_touched] = criterion
                     n_touched += 1
                     if checked[criterion]:
-                        best[criterion] = program_grade(criterion, programs, stack, words, place)[0]
+                        best[criterion] = program_grade(criterion, programs, stack, lexicon, place)[
+                            0
+                        ]
                 if not checked[criterion]:
                     best[criterion] = max(best[criterion], found)
         for criterion in always:
@@ -344,7 +346,7 @@ def _possible(
                 tried[criterion] = True
                 touched[n_touched] = criterion
                 n_touched += 1
-                best[criterion] = program_grade(criterion, programs, stack, words, place)[0]
+                best[criterion] = program_grade(criterion, programs, stack, lexicon, place)[0]
         take_away(event, begin, end, dim_of_space)
         memory[:] = -1
         while n + n_touched > len(rows):
@@ -362,21 +364,21 @@ def _possible(
 
 @kernel
 def _certain(
-    found_starts: Longs, found: Ints, laid: Laid, programs: Programs, words: Words
+    found_starts: Longs, found: Ints, laid: Laid, programs: Programs, lexicon: Lexicon
 ) -> tuple[Grades, Bools]:
     """The grades of criteria, and which of them surely do not hold for all of their region."""
     region_starts, spaces, dim_of_space, loose, known = laid
     grades, refuted = np.empty(len(found), np.int8), np.empty(len(found), np.bool_)
-    memory = np.full(len(words.predicates.dim), -1, np.int8)
+    memory = np.full(len(lexicon.predicates.dim), -1, np.int8)
     longest = int(np.diff(programs.starts).max()) if len(programs.starts) > 1 else 0
     stack = np.empty(longest + 1, np.int32)
-    event = no_event(spaces, len(words.base))
+    event = no_event(spaces, len(lexicon.base))
     for region in range(len(found_starts) - 1):
         place = Place(event, loose[region], known[region], memory)
         begin, end = region_starts[region], region_starts[region + 1]
         lay_out(event, begin, end, dim_of_space)
         for i in range(found_starts[region], found_starts[region + 1]):
-            grades[i], refuted[i] = program_grade(found[i], programs, stack, words, place)
+            grades[i], refuted[i] = program_grade(found[i], programs, stack, lexicon, place)
         take_away(event, begin, end, dim_of_space)
         memory[:] = -1
     return grades, refuted

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, frozen, invert, starts_of
+from remuda.arrays import Bools, Floats, Halves, Ints, Longs, Ragged, frozen, invert, starts_of
 from remuda.encoding.checks import check
 from remuda.index.directory import named
 from remuda.index.forking import in_child
@@ -340,7 +339,7 @@ def checksum(id: str) -> int:
 
 
 @kernel
-def slots_of(checksums: NDArray[np.uint32]) -> Ints:
+def slots_of(checksums: Halves) -> Ints:
     """Each place at the first free slot from its checksum on; at most half of them are taken."""
     size = 2
     while size < 2 * len(checksums):

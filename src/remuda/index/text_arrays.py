@@ -9,13 +9,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from remuda.arrays import Ints, Longs, frozen
+from remuda.arrays import Bytes, Ints, Longs, Words, frozen
 from remuda.errors import RemudaError
 from remuda.jit import kernel
 
 Array: TypeAlias = Any  # pyarrow has no types of its own
-Bytes = NDArray[np.uint8]
-U64 = NDArray[np.uint64]
 
 _MOST = (1 << 31) - 1  # bytes of text in an Arrow array with short offsets
 _AHEAD = 256  # texts whose words are read ahead
@@ -68,7 +66,7 @@ def _bytes(buffer: Any) -> Bytes:
     return frozen(np.empty(0, np.uint8) if buffer is None else np.frombuffer(buffer, np.uint8))
 
 
-def _words(data: Bytes) -> U64:
+def _words(data: Bytes) -> Words:
     """The word that begins at each byte, for as long as there are whole ones."""
     return np.ndarray((max(len(data) - 7, 0),), np.uint64, data, strides=(1,))
 
@@ -117,9 +115,9 @@ def _copy(
     starts: NDArray[Any],
     offsets: Ints,
     data: Bytes,
-    words: U64,
+    words: Words,
     out: Bytes,
-    out_words: U64,
+    out_words: Words,
 ) -> int:
     """Copy the texts of one array; what stands behind each stays, for it may be another's.
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from remuda.arrays import Floats, Ints, Longs, frozen
+from remuda.arrays import Bytes, Floats, Ints, Longs, frozen
 from remuda.jit import bare
 from remuda.matchers.contract import Merits
 
@@ -26,7 +25,7 @@ class Levels(NamedTuple):
 
     scores: Floats
     ranks: Ints
-    of_denials: NDArray[np.uint8]
+    of_denials: Bytes
 
 
 class Standing(NamedTuple):
@@ -36,7 +35,7 @@ class Standing(NamedTuple):
     """
 
     places: Longs
-    levels: NDArray[np.uint8]
+    levels: Bytes
 
     def denied(self, clauses: Ints) -> Ints:
         """The clauses, best first."""
@@ -59,7 +58,7 @@ def standing_of(n_clauses: int, merits: Merits | None) -> tuple[Standing, Levels
     return Standing(places, levels), Levels(*frozen(best), np.zeros(0, np.uint8))
 
 
-def in_signatures(levels: NDArray[np.uint8], n_levels: int) -> NDArray[np.uint8]:
+def in_signatures(levels: Bytes, n_levels: int) -> Bytes:
     """Levels in six bits, in the same order."""
     beyond = levels.astype(np.int64) - (n_levels - _FINE)
     return (np.maximum(beyond, 0) >> 1).astype(np.uint8)

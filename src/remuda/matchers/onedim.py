@@ -14,7 +14,7 @@ import numpy as np
 from remuda.arrays import Ints, Longs, Ragged, starts_of
 from remuda.jit import kernel
 from remuda.matchers.kernels.growth import grown
-from remuda.matchers.kernels.lists import Listed, Lists
+from remuda.matchers.kernels.pooled_lists import Listed, Lists
 
 
 class Stabbing(Protocol):

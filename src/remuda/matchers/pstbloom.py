@@ -16,12 +16,12 @@ from typing import Any, ClassVar, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of, take_rows
+from remuda.arrays import Bools, Ints, Longs, Ragged, Words, frozen, starts_of, take_rows
 from remuda.encoding.table import ClauseTable, EventBatch
 from remuda.jit import kernel
 from remuda.matchers.contract import Features, Hits, Literal
 from remuda.matchers.kernels.access import Selectivity, access_predicates, most_selective_first
-from remuda.matchers.kernels.growth import Words, grown, thawed
+from remuda.matchers.kernels.growth import grown, thawed
 from remuda.matchers.kernels.needs import lacking
 from remuda.matchers.kernels.nodes import Breadth, each_once, gather, narrow
 from remuda.matchers.kernels.verify import Arrived, arrive

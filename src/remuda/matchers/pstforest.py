@@ -10,13 +10,11 @@ from typing import Any, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from remuda.arrays import Bools, Ints, Longs, Ragged, frozen
+from remuda.arrays import Bools, Ints, Longs, Ragged, Words, frozen
 from remuda.encoding.table import ClauseTable, EventBatch, Predicates
 from remuda.jit import bare, inlined, kernel
 from remuda.matchers.contract import Literal
 from remuda.matchers.kernels.access import Selectivity, selectivity
-from remuda.matchers.kernels.growth import Words
-from remuda.matchers.kernels.lists import Listed, Lists
 from remuda.matchers.kernels.needs import bits_of_dims, needs_of
 from remuda.matchers.kernels.nodes import (
     MOST_MET,
@@ -29,6 +27,7 @@ from remuda.matchers.kernels.nodes import (
     narrow,
     nodes_of,
 )
+from remuda.matchers.kernels.pooled_lists import Listed, Lists
 from remuda.matchers.kernels.records import DIM_SHIFT, NARROW, Records, Slots, predicates_of, taken
 from remuda.matchers.kernels.verify import (
     REFUSED,

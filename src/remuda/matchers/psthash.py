@@ -23,10 +23,10 @@ from remuda.matchers.kernels.access import Selectivity, access_predicates, most_
 from remuda.matchers.kernels.bits import prefetch
 from remuda.matchers.kernels.growth import grown
 from remuda.matchers.kernels.hashing import Hashed, hashed, place
-from remuda.matchers.kernels.lists import Listed
 from remuda.matchers.kernels.needs import lacking, needs_of
 from remuda.matchers.kernels.nodes import Breadth, each_once, gather, n_listed, narrow
 from remuda.matchers.kernels.pairs import LEAF, Paired, PairLists, pair_of
+from remuda.matchers.kernels.pooled_lists import Listed
 from remuda.matchers.kernels.records import taken
 from remuda.matchers.kernels.verify import Arrived, arrive
 from remuda.matchers.pstforest import (

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from remuda.arrays import Ints, Ragged, frozen, invert, starts_of
 from remuda.matchers.kernels.growth import thawed
-from remuda.matchers.kernels.lists import Lists
+from remuda.matchers.kernels.pooled_lists import Lists
 
 _NO_LEAF = -1
 

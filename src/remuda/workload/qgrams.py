@@ -14,7 +14,7 @@ from itertools import product
 import numpy as np
 
 from remuda.arrays import Ints, Longs, Ragged, starts_of, take_rows
-from remuda.workload import texts
+from remuda.workload import real_texts
 from remuda.workload.begen import AS_PUBLISHED, Loosening, chosen_bases, derived, n_bases, taken
 from remuda.workload.columns import EventColumns, Workload, conjunctions, spans
 from remuda.workload.draws import (
@@ -94,8 +94,8 @@ class QGrams:
         """Titles of the file."""
         rows, dims, values = [], [], []
         n_read = 0
-        for title in texts.titles(self.titles):
-            letters = np.array([_LETTERS.index(one) for one in "".join(texts.words(title))])
+        for title in real_texts.titles(self.titles):
+            letters = np.array([_LETTERS.index(one) for one in "".join(real_texts.words(title))])
             prefixes = self._prefixes(letters[None, :].astype(np.int64))[0]
             if len(np.unique(prefixes)) < self.subscription_size + self.spread:
                 continue
@@ -176,7 +176,9 @@ class Keywords:
         found = [
             _long_enough(source, own)
             for source, own in zip(
-                (texts.queries(self.queries), texts.queries(self.documents)), sizes, strict=True
+                (real_texts.queries(self.queries), real_texts.queries(self.documents)),
+                sizes,
+                strict=True,
             )
         ]
         known = {word: None for several in found for text in several for word in text}
@@ -196,7 +198,7 @@ def _long_enough(source: Iterator[str], sizes: Longs) -> list[list[str]]:
     """Texts that have a word of two letters at least, no more than there are sizes."""
     found: list[list[str]] = []
     for text in source:
-        kept = [word for word in texts.words(text) if len(word) > 1]
+        kept = [word for word in real_texts.words(text) if len(word) > 1]
         if kept:
             found.append(kept)
         if len(found) == len(sizes):

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from remuda.arrays import Floats, Ints, Longs, Ragged, starts_of
+from remuda.arrays import Bytes, Floats, Halves, Ints, Longs, Ragged, Words, starts_of
 from remuda.encoding.table import ClauseTable
 from remuda.jit import bare, kernel
 from remuda.matchers.auto import layout as fields
-from remuda.matchers.auto.layout import ONE, PLAIN, RECORDS, SLICES, U64, get, packed, put
+from remuda.matchers.auto.layout import ONE, PLAIN, RECORDS, SLICES, get, packed, put
 from remuda.matchers.auto.runs import LARGE, bring_together
 from remuda.matchers.auto.slices import (
     BUCKETS,
@@ -24,7 +24,7 @@ from remuda.matchers.auto.slices import (
     sort_similar,
     write_column,
 )
-from remuda.matchers.auto.words import Bytes, Material, PredicateWords
+from remuda.matchers.auto.words import EventBytes, Material, PredicateWords
 from remuda.matchers.kernels.bits import prefetch
 from remuda.matchers.kernels.keys import Remainder
 from remuda.matchers.kernels.search import put as put_in_order
@@ -40,14 +40,12 @@ _ASKED = 64  # clauses whose predicates are read ahead together
 _FEW = 32  # clauses that are sorted one by one
 _MOST_PREDICATES = 16_000  # a record's numbers of words have 16 bits
 
-U32 = NDArray[np.uint32]
-
 
 class Arena(NamedTuple):
     """The words, and what they hold: entries and chunks by kind."""
 
-    words: U64
-    places: U64
+    words: Words
+    places: Words
     entries_by_kind: tuple[int, ...]
     chunks_by_kind: tuple[int, ...]
 
@@ -94,7 +92,7 @@ def lay_out(
     return Arena(np.concatenate(parts), places, *map(tuple, tally.tolist()))
 
 
-def traits_of(table: ClauseTable, layout: Bytes, present: Floats, n_bits: int = 64) -> U64:
+def traits_of(table: ClauseTable, layout: EventBytes, present: Floats, n_bits: int = 64) -> Words:
     """What an event must know of dimensions; the commonest have a signature bit of their own."""
     traits = np.empty(table.n_dims, np.uint64)
     traits[np.argsort(-present, kind="stable")] = np.arange(table.n_dims) % n_bits
@@ -105,7 +103,9 @@ def traits_of(table: ClauseTable, layout: Bytes, present: Floats, n_bits: int = 
     return traits | packed(layout.first_page, fields.TRAIT_FIRST_PAGE)
 
 
-def places_of(table: ClauseTable, directory: U64, layout: Bytes, level_bits: np.uint64) -> U64:
+def places_of(
+    table: ClauseTable, directory: Words, layout: EventBytes, level_bits: np.uint64
+) -> Words:
     """The two words of each space; a missing one stands for its dimension's presence."""
     places = np.zeros((table.n_spaces + 1, 2), np.uint64)
     places[:, 0], places[-1, 1] = directory, level_bits
@@ -114,7 +114,7 @@ def places_of(table: ClauseTable, directory: U64, layout: Bytes, level_bits: np.
 
 
 @kernel
-def _write_places(places: U64, space_starts: Ints, layout: Bytes) -> None:
+def _write_places(places: Words, space_starts: Ints, layout: EventBytes) -> None:
     n_positions = 63 - layout.dim_bits
     for dim in range(len(space_starts) - 1):
         first, paged = space_starts[dim], layout.n_pages[dim] > 0
@@ -141,13 +141,13 @@ def _record_lengths(clauses: Ragged, words: PredicateWords) -> Longs:
 
 @kernel
 def _write_clusters(  # noqa: C901, PLR0912, PLR0915 - what is called for each cluster is seldom needed
-    arena: U64,
+    arena: Words,
     base: int,
     first: int,
     last: int,
-    directory: U64,
+    directory: Words,
     tally: NDArray[np.int64],
-    record_of: U32,
+    record_of: Halves,
     clusters: Ragged,
     material: Material,
 ) -> np.int64:
@@ -248,7 +248,7 @@ def _best_first(entries: Ints, standing: Standing) -> None:
 
 
 @bare
-def _note_rest(arena: U64, first: int, end: int, chunks: Longs) -> None:
+def _note_rest(arena: Words, first: int, end: int, chunks: Longs) -> None:
     """Note in each chunk of a cluster the best level from it on."""
     n, at = 0, first
     while at < end:
@@ -262,7 +262,7 @@ def _note_rest(arena: U64, first: int, end: int, chunks: Longs) -> None:
 
 
 @bare
-def _ask_for(entries: Ints, begin: int, end: int, material: Material, record_of: U32) -> None:
+def _ask_for(entries: Ints, begin: int, end: int, material: Material, record_of: Halves) -> None:
     """Clauses of a cluster lie anywhere: ask for all of them, and wait for memory but once."""
     starts = material.clauses.starts
     for e in range(begin, end):
@@ -275,7 +275,7 @@ def _ask_for(entries: Ints, begin: int, end: int, material: Material, record_of:
 
 @bare
 def _ask_for_predicates(
-    entries: Ints, begin: int, end: int, material: Material, record_of: U32
+    entries: Ints, begin: int, end: int, material: Material, record_of: Halves
 ) -> None:
     """The same for what goes to the records that are not yet written."""
     clauses, words = material.clauses, material.words
@@ -316,8 +316,8 @@ def _chunk_header(n: int, kind: int, n_words: int, best: int, material: Material
 
 @bare
 def _write_plain(
-    arena: U64,
-    halves: U32,
+    arena: Words,
+    halves: Halves,
     at: int,
     entries: Ints,
     begin: int,
@@ -340,14 +340,14 @@ def _write_plain(
 
 @bare
 def _write_records(
-    arena: U64,
-    halves: U32,
+    arena: Words,
+    halves: Halves,
     base: int,
     at: int,
     entries: Ints,
     begin: int,
     end: int,
-    record_of: U32,
+    record_of: Halves,
     material: Material,
     tally: NDArray[np.int64],
 ) -> int:
@@ -375,7 +375,7 @@ def _write_records(
 
 
 @bare
-def _write_record(arena: U64, at: int, clause: int, beyond: int, material: Material) -> int:
+def _write_record(arena: Words, at: int, clause: int, beyond: int, material: Material) -> int:
     """Write a record of the predicates on dimensions beyond that size; where it ends."""
     items, words = material.clauses.items, material.words
     sizes, item_dims, every = material.sizes, material.item_dims, material.predicates.every
@@ -411,10 +411,10 @@ def _write_record(arena: U64, at: int, clause: int, beyond: int, material: Mater
 
 @bare
 def _write_slices(
-    arena: U64,
-    octets: NDArray[np.uint8],
+    arena: Words,
+    octets: Bytes,
     quarters: NDArray[np.uint16],
-    halves: U32,
+    halves: Halves,
     at: int,
     entries: Ints,
     begin: int,
@@ -422,7 +422,7 @@ def _write_slices(
     columns: tuple[int, Longs, Ints, Ints],
     material: Material,
     listed: Ints,
-    rows: U64,
+    rows: Words,
 ) -> int:
     """Write a sliced chunk; where it ends, or 0 where it would be too large."""
     lengths, sizes, layout = material.lengths, material.sizes, material.words.bytes

@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from remuda.arrays import Bools, Ints, Longs
+from remuda.arrays import Bools, Bytes, Halves, Ints, Longs, Words
 from remuda.jit import bare, inlined, kernel
 from remuda.matchers.auto import layout as fields
 from remuda.matchers.auto.blocks import FULL, Blocks, append, next_block
-from remuda.matchers.auto.layout import ONE, PLAIN, RECORDS, TWO, U64, ZERO, Built, get
+from remuda.matchers.auto.layout import ONE, PLAIN, RECORDS, TWO, ZERO, Built, get
 from remuda.matchers.auto.single import LISTED, enter_wide, find_at
 from remuda.matchers.auto.slices import MOST_CLAUSES
 from remuda.matchers.auto.walk import (
@@ -23,8 +23,6 @@ from remuda.matchers.auto.walk import (
     records_of,
 )
 from remuda.matchers.kernels.bits import prefetch, trailing_zeros
-
-U32 = NDArray[np.uint32]
 
 MOST_EVENTS = 2048  # of a batch
 _SAMPLED = 8  # one event in so many tells how much all of them read
@@ -39,20 +37,20 @@ class Together(NamedTuple):
     `visitors[clusters[c]]`; all of `visitors` is 0 before and after.
     """
 
-    state: NDArray[np.uint8]
-    cells: U32
-    absent: U64  # of each event, the signature bits that it lacks
-    visitors: U32
-    clusters: U32
-    begins: U32
-    visits: U32
-    visiting: U32
-    waiting: U64  # records to verify,
-    waiting_events: U32  # for these events
+    state: Bytes
+    cells: Halves
+    absent: Words  # of each event, the signature bits that it lacks
+    visitors: Halves
+    clusters: Halves
+    begins: Halves
+    visits: Halves
+    visiting: Halves
+    waiting: Words  # records to verify,
+    waiting_events: Halves  # for these events
 
 
 @kernel
-def entries_met(starts: Longs, spaces: Ints, first: int, last: int, places: U64) -> int:
+def entries_met(starts: Longs, spaces: Ints, first: int, last: int, places: Words) -> int:
     """About how many entries the clusters have that the events visit, one after the other."""
     n, n_sampled = np.uint64(0), 0
     for event in range(first, last, _SAMPLED):
@@ -230,7 +228,9 @@ def _register(
 
 
 @bare
-def _count(cluster: np.uint64, visitors: U32, clusters: U32, n_clusters: np.uint64) -> np.uint64:
+def _count(
+    cluster: np.uint64, visitors: Halves, clusters: Halves, n_clusters: np.uint64
+) -> np.uint64:
     if visitors[cluster] == 0:
         clusters[n_clusters] = cluster
         n_clusters += ONE
@@ -240,7 +240,7 @@ def _count(cluster: np.uint64, visitors: U32, clusters: U32, n_clusters: np.uint
 
 @inlined
 def _copy_plain(
-    at: np.uint64, begin: np.uint64, end: np.uint64, visiting: U32, arena: U64, blocks: Blocks
+    at: np.uint64, begin: np.uint64, end: np.uint64, visiting: Halves, arena: Words, blocks: Blocks
 ) -> None:
     first, n = 2 * (np.int64(at) + 1), np.int64(get(arena[at], fields.CHUNK_N))
     clauses = arena.view(np.int32)[first : first + n]

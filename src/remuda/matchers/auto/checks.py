@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from remuda.arrays import Ints, Longs, Ragged
+from remuda.arrays import Ints, Longs, Ragged, Words
 from remuda.encoding.checks import check, check_ragged, check_starts, check_within
 from remuda.encoding.plan import MAX_PREDICATES
 from remuda.encoding.table import ClauseTable
@@ -19,7 +19,7 @@ from remuda.jit import bare, inlined, kernel
 from remuda.matchers.auto import layout as fields
 from remuda.matchers.auto.arena import LEVEL_BITS, MOST_RECORDS, places_of, traits_of
 from remuda.matchers.auto.denials import Denials
-from remuda.matchers.auto.layout import PLAIN, RECORDS, SLICES, U64, ZERO, Field, get
+from remuda.matchers.auto.layout import PLAIN, RECORDS, SLICES, ZERO, Field, get
 from remuda.matchers.auto.slices import LARGEST_DOMAIN, MOST_CLAUSES
 from remuda.matchers.auto.words import CELLS, SPAN, SPANS, bytes_of
 
@@ -49,7 +49,7 @@ class Chunk(NamedTuple):
     home: np.int64
 
 
-def check_arena(table: ClauseTable, arena: U64, places: U64, traits: U64) -> Longs:
+def check_arena(table: ClauseTable, arena: Words, places: Words, traits: Words) -> Longs:
     """Refuse an arena that is not sound for the table; where each clause has its entries."""
     layout = bytes_of(table.space_starts)
     check(arena.ndim == 1 and places.shape == (2 * table.n_spaces + 2,), "places")
@@ -113,7 +113,9 @@ def _number(word: np.uint64, field: Field) -> int:
 
 
 @kernel
-def _sound(arena: U64, directory: U64, dim_of_space: Ints, space_starts: Ints, walk: Walk) -> bool:
+def _sound(
+    arena: Words, directory: Words, dim_of_space: Ints, space_starts: Ints, walk: Walk
+) -> bool:
     """Walk the chunks of all clusters, and learn where each clause is met."""
     left_of_all = 2 * np.int64(len(arena))  # an entry takes half a word at least
     for cluster in range(len(directory)):
@@ -163,7 +165,7 @@ def _note(clause: int, chunk: Chunk, walk: Walk) -> bool:
 
 
 @kernel
-def _plain_sound(arena: U64, chunk: Chunk, walk: Walk) -> bool:
+def _plain_sound(arena: Words, chunk: Chunk, walk: Walk) -> bool:
     if chunk.at + 1 + (chunk.n + 1) // 2 > chunk.end:
         return False
     halves = arena.view(np.uint32)
@@ -174,7 +176,7 @@ def _plain_sound(arena: U64, chunk: Chunk, walk: Walk) -> bool:
 
 
 @kernel
-def _records_sound(arena: U64, chunk: Chunk, walk: Walk) -> bool:
+def _records_sound(arena: Words, chunk: Chunk, walk: Walk) -> bool:
     at, n, records = chunk.at, chunk.n, walk.records
     if n > MOST_RECORDS or at + 1 + n + (n + 1) // 2 > chunk.end:
         return False
@@ -194,7 +196,7 @@ def _records_sound(arena: U64, chunk: Chunk, walk: Walk) -> bool:
 
 
 @kernel
-def _record_sound(arena: U64, record: int, walk: Walk) -> bool:
+def _record_sound(arena: Words, record: int, walk: Walk) -> bool:
     header = arena[record]
     n_masks = _number(header, fields.RECORD_MASKS)
     n_every = _number(header, fields.RECORD_EVERY)
@@ -212,7 +214,7 @@ def _record_sound(arena: U64, record: int, walk: Walk) -> bool:
 
 
 @kernel
-def _tail_sound(arena: U64, w: int, n_wide: int) -> bool:
+def _tail_sound(arena: Words, w: int, n_wide: int) -> bool:
     """Whether the exact words from `w` on come to an end, and lie in the arena with their lists."""
     for _ in range(MAX_PREDICATES):
         if w >= len(arena) or _number(arena[w], fields.EXACT_WIDE) >= n_wide:
@@ -233,7 +235,7 @@ def _tail_sound(arena: U64, w: int, n_wide: int) -> bool:
 
 
 @kernel
-def _slices_sound(arena: U64, chunk: Chunk, walk: Walk) -> bool:
+def _slices_sound(arena: Words, chunk: Chunk, walk: Walk) -> bool:
     at, n, end = chunk.at, chunk.n, chunk.end
     if n > MOST_CLAUSES or at + 2 > end:
         return False
@@ -269,7 +271,7 @@ def _slices_sound(arena: U64, chunk: Chunk, walk: Walk) -> bool:
 
 @kernel
 def _column_sound(
-    arena: U64, at: int, end: int, column: np.uint64, width: int, spare: int, cells: Ints
+    arena: Words, at: int, end: int, column: np.uint64, width: int, spare: int, cells: Ints
 ) -> bool:
     """Whether each cell chooses a row of the chunk, which refuses whatever is beyond `spare`."""
     byte = _number(column, fields.COLUMN_BYTE)

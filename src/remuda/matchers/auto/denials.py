@@ -14,11 +14,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 
-from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, invert, starts_of
+from remuda.arrays import Bools, Ints, Longs, Ragged, Words, frozen, invert, starts_of
 from remuda.encoding.table import ClauseTable, Predicates
 from remuda.jit import bare, inlined, kernel
 from remuda.matchers.auto.blocks import Blocks, append
-from remuda.matchers.auto.layout import ONE, PLACE_CELL, PLACE_DIM, U64, ZERO, get
+from remuda.matchers.auto.layout import ONE, PLACE_CELL, PLACE_DIM, ZERO, get
 from remuda.matchers.auto.words import refused_span
 from remuda.matchers.kernels.bits import trailing_zeros
 from remuda.matchers.kernels.growth import copy_into
@@ -35,7 +35,7 @@ class Denials(NamedTuple):
     slots: Ints  # for each node 1 + the row of its lists, or 0
     list_starts: Longs
     lists: Ints
-    bitmaps: U64
+    bitmaps: Words
     bitmap_of: Ints  # for each row of lists its bitmap, or -1
     any_starts: Longs  # for each dimension the clauses that any accepted space of a list contents
     any_clauses: Ints
@@ -75,7 +75,7 @@ def denials(table: ClauseTable, clauses: Ints) -> Denials:
     return frozen(Denials(clauses, level_starts, slots, *lists, bitmaps, bitmap_of, *any_rows))
 
 
-def _long_as_bitmaps(lists: Ragged, n_clauses: int) -> tuple[Ragged, U64, Ints]:
+def _long_as_bitmaps(lists: Ragged, n_clauses: int) -> tuple[Ragged, Words, Ints]:
     width = (n_clauses + 63) // 64
     counts = np.diff(lists.starts)
     long = counts >= 2 * width  # the bitmap is the smaller of the two
@@ -87,7 +87,7 @@ def _long_as_bitmaps(lists: Ragged, n_clauses: int) -> tuple[Ragged, U64, Ints]:
 
 
 @kernel
-def _set_bits(lists: Ragged, bitmap_of: Ints, width: int, bitmaps: U64) -> None:
+def _set_bits(lists: Ragged, bitmap_of: Ints, width: int, bitmaps: Words) -> None:
     for row in range(len(bitmap_of)):
         if bitmap_of[row] >= 0:
             for i in range(lists.starts[row], lists.starts[row + 1]):
@@ -155,7 +155,14 @@ def _post(
 
 @kernel
 def find_undenied(
-    spaces: Ints, begin: int, end: int, places: U64, held: U64, out: Ints, n: int, denials: Denials
+    spaces: Ints,
+    begin: int,
+    end: int,
+    places: Words,
+    held: Words,
+    out: Ints,
+    n: int,
+    denials: Denials,
 ) -> int:
     """Write the clauses that no space of the event refuses to `out`, from n on; the new n."""
     clauses = denials.clauses
@@ -201,7 +208,7 @@ def find_undenied_alone(spaces: Ints, where: Longs, n: int) -> int:
 
 @inlined
 def strike_all(
-    spaces: Ints, begin: int, end: int, places: U64, held: U64, denials: Denials
+    spaces: Ints, begin: int, end: int, places: Words, held: Words, denials: Denials
 ) -> None:
     """Leave those clauses in `held` that no space of the event refuses."""
     clauses, any_starts = denials.clauses, denials.any_starts
@@ -228,7 +235,7 @@ def strike_all(
 
 
 @bare
-def _strike_space(space: int, held: U64, denials: Denials) -> None:
+def _strike_space(space: int, held: Words, denials: Denials) -> None:
     """Strike whom the space and the nodes above it refuse."""
     for level in range(len(denials.level_starts) - 1):
         at = denials.level_starts[level] + (space >> (_SHIFT * level))
@@ -236,7 +243,7 @@ def _strike_space(space: int, held: U64, denials: Denials) -> None:
 
 
 @bare
-def _strike(slot: int, held: U64, denials: Denials) -> None:
+def _strike(slot: int, held: Words, denials: Denials) -> None:
     if slot == 0:
         return
     bitmap = denials.bitmap_of[slot - 1]
@@ -248,7 +255,7 @@ def _strike(slot: int, held: U64, denials: Denials) -> None:
 
 
 @kernel
-def _strike_list(spaces: Ints, held: U64, any_clauses: Ints, denials: Denials) -> None:
+def _strike_list(spaces: Ints, held: Words, any_clauses: Ints, denials: Denials) -> None:
     """Strike by a list: most clauses are refused by any of its spaces, some only by all."""
     before, contented = held.copy(), np.zeros(len(any_clauses), np.bool_)
     after = held.copy()
@@ -272,8 +279,8 @@ def find_undenied_many(
     spaces: Ints,
     first: int,
     last: int,
-    places: U64,
-    held: U64,
+    places: Words,
+    held: Words,
     out: Ints,
     blocks: Blocks,
     denials: Denials,

@@ -26,9 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from remuda.arrays import Words
 from remuda.jit import bare
-
-U64 = NDArray[np.uint64]
 
 ZERO, ONE, TWO = np.uint64(0), np.uint64(1), np.uint64(2)
 
@@ -77,9 +76,9 @@ TRAIT_BIT, TRAIT_WIDE, TRAIT_LARGE, TRAIT_PAGES, TRAIT_NUMBER, TRAIT_FIRST_PAGE 
 class Built(NamedTuple):
     """What kernels read of a matcher."""
 
-    arena: U64
-    places: U64
-    traits: U64
+    arena: Words
+    places: Words
+    traits: Words
     dim_bits: int
     n_masked: int
 
@@ -96,6 +95,6 @@ def put(value: int, field: Field) -> np.uint64:
     return np.uint64(value) << field.shift
 
 
-def packed(values: NDArray[Any], field: Field) -> U64:
+def packed(values: NDArray[Any], field: Field) -> Words:
     """Words that have the values in the field."""
     return values.astype(np.uint64) << field.shift

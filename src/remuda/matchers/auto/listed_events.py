@@ -12,11 +12,11 @@ import numpy as np
 from numba import carray  # type: ignore[attr-defined]
 from numpy.typing import NDArray
 
-from remuda.arrays import Bools, Ints, Longs
+from remuda.arrays import Bools, Bytes, Halves, Ints, Longs, Words
 from remuda.jit import apart, bare, kernel
 from remuda.matchers.auto import layout as fields
 from remuda.matchers.auto.blocks import Blocks, append
-from remuda.matchers.auto.layout import ONE, U64, ZERO, Built, get
+from remuda.matchers.auto.layout import ONE, ZERO, Built, get
 from remuda.matchers.auto.walk import ListedSpaces, walk
 from remuda.matchers.auto.words import accepts_cell, next_exact
 from remuda.pointers import as_frozen, pointer
@@ -31,13 +31,13 @@ class Listing(NamedTuple):
     `first`, `last` and `seen` 0. What one cluster has goes to `sure` and `queue`.
     """
 
-    positions: U64
+    positions: Words
     first: Longs
     last: Longs
-    seen: U64  # a bit for each clause
-    state: NDArray[np.uint8]  # nothing: what events without lists have
+    seen: Words  # a bit for each clause
+    state: Bytes  # nothing: what events without lists have
     sure: Ints
-    queue: U64
+    queue: Words
     out: Ints
 
 
@@ -137,9 +137,9 @@ def _visit(
     cluster: np.uint64,
     spaces: Ints,
     built: Built,
-    octets: NDArray[np.uint8],
+    octets: Bytes,
     quarters: NDArray[np.uint16],
-    halves: NDArray[np.uint32],
+    halves: Halves,
     absent: np.uint64,
     listing: Listing,
     n: np.int64,
@@ -213,7 +213,7 @@ def _record_holds(
 
 @bare
 def _end_of_pages(
-    w: np.uint64, stop: np.uint64, arena: U64, shift: np.uint64, trait: np.uint64
+    w: np.uint64, stop: np.uint64, arena: Words, shift: np.uint64, trait: np.uint64
 ) -> np.uint64:
     """Where the words of the predicate end whose first is at `w`."""
     first_page = get(trait, fields.TRAIT_FIRST_PAGE)
@@ -231,10 +231,10 @@ def _end_of_pages(
 def _pages_accept(
     w: np.uint64,
     after: np.uint64,
-    arena: U64,
+    arena: Words,
     shift: np.uint64,
     trait: np.uint64,
-    positions: U64,
+    positions: Words,
 ) -> bool:
     """Whether a predicate with pages accepts any of the event's positions.
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
-from remuda.arrays import Ints, Longs, frozen
+from remuda.arrays import Ints, Longs, Words, frozen
 from remuda.encoding.checks import check
 from remuda.encoding.table import ClauseTable, EventBatch
 from remuda.matchers.auto.arena import lay_out, traits_of
@@ -28,7 +28,6 @@ from remuda.matchers.auto.layout import (
     SIGNATURE_LEVEL,
     SLICES,
     TRAIT_BIT,
-    U64,
     Built,
     packed,
 )
@@ -70,9 +69,9 @@ class Auto:
         owns=True, describes=True,
     )  # fmt: skip
 
-    arena: U64
-    places: U64
-    traits: U64
+    arena: Words
+    places: Words
+    traits: Words
     dim_bits: int
     n_masked: int
     denials: Denials

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from remuda.arrays import Floats, Ints, Longs
+from remuda.arrays import Bytes, Floats, Halves, Ints, Longs, Words
 from remuda.jit import apart, bare, kernel
 from remuda.matchers.auto import layout as fields
 from remuda.matchers.auto.denials import Denials, strike_all
-from remuda.matchers.auto.layout import ONE, RECORDS, TWO, U64, ZERO, Built, get
+from remuda.matchers.auto.layout import ONE, RECORDS, TWO, ZERO, Built, get
 from remuda.matchers.auto.listed_events import Listing, find_listed
 from remuda.matchers.auto.single import enter_wide, leave_wide
 from remuda.matchers.auto.walk import LINE, record_holds, walk_chunk
@@ -58,12 +58,12 @@ N_STEPS = 7
 class Alone(NamedTuple):
     """What one event after the other writes to; `state` and `cells` are as in `find`."""
 
-    state: NDArray[np.uint8]
-    cells: NDArray[np.uint32]
-    visits: U64
-    queue: U64
+    state: Bytes
+    cells: Halves
+    visits: Words
+    queue: Words
     out: Ints
-    held: U64
+    held: Words
     offsets: Longs  # of each visit, how many entries of its chunk were read
     steps: Longs  # how far an event is, and the guess, which is kept from call to call
 
@@ -178,10 +178,10 @@ def _walk_on(  # noqa: C901, PLR0912, PLR0915 - the hot loop stands in one piece
     n_levels: int,
     absent: np.uint64,
     level_bits: np.uint64,
-    arena: U64,
-    octets: NDArray[np.uint8],
+    arena: Words,
+    octets: Bytes,
     quarters: NDArray[np.uint16],
-    halves: NDArray[np.uint32],
+    halves: Halves,
     shift: np.uint64,
     alone: Alone,
     tally: Longs,
@@ -274,9 +274,9 @@ def _queue(
     in_reach: np.uint64,
     level_bits: np.uint64,
     absent: np.uint64,
-    arena: U64,
-    halves: NDArray[np.uint32],
-    queue: U64,
+    arena: Words,
+    halves: Halves,
+    queue: Words,
     n_queued: np.uint64,
 ) -> tuple[np.uint64, np.uint64]:
     """Queue the records that may hold, up to the first that is out of reach: which, how many."""

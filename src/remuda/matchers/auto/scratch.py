@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from remuda.arrays import Longs
+from remuda.arrays import Bytes, Halves, Longs
 from remuda.encoding.table import EventBatch
 from remuda.matchers.auto.arena import MOST_RECORDS
 from remuda.matchers.auto.batch import MOST_EVENTS, QUEUE, Together
@@ -86,7 +86,7 @@ class Scratch:
     def blocks(self) -> Blocks:
         return Blocks.make(_FEWEST_ROWS, MOST_EVENTS)
 
-    def _events(self, n: int) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
+    def _events(self, n: int) -> tuple[Bytes, Halves]:
         """The bytes and the cells of n events."""
         n_wide = max(self._n_wide, 1)
         state = np.zeros(n * (self._n_masked + self._n_wide), np.uint8)

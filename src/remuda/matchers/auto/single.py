@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from numba import carray  # type: ignore[attr-defined]
-from numpy.typing import NDArray
 
-from remuda.arrays import Ints, Longs
+from remuda.arrays import Bytes, Halves, Ints, Longs, Words
 from remuda.jit import bare, kernel
 from remuda.matchers.auto import layout as fields
 from remuda.matchers.auto.denials import find_undenied_alone
-from remuda.matchers.auto.layout import ONE, TWO, U64, ZERO, get
+from remuda.matchers.auto.layout import ONE, TWO, ZERO, get
 from remuda.matchers.auto.listed_events import find_listed_alone
 from remuda.matchers.auto.walk import prefetch_chunk, record_holds, walk
 from remuda.matchers.kernels.alone import own_alone
@@ -24,15 +23,15 @@ def find(  # noqa: PLR0912 - the hot loop stands in one piece
     spaces: Ints,
     begin: int,
     end: int,
-    arena: U64,
-    places: U64,
-    traits: U64,
+    arena: Words,
+    places: Words,
+    traits: Words,
     dim_bits: int,
     n_masked: int,
-    state: NDArray[np.uint8],
-    cells: NDArray[np.uint32],
-    visits: U64,
-    queue: U64,
+    state: Bytes,
+    cells: Halves,
+    visits: Words,
+    queue: Words,
     out: Ints,
 ) -> tuple[np.int64, np.int64]:
     """Write the clauses that hold to `out`; how many they are, and how many were verified.
@@ -157,9 +156,9 @@ def enter_wide(
     cell: np.uint64,
     dim_bits: int,
     n_masked: int,
-    state: NDArray[np.uint8],
+    state: Bytes,
     base: np.uint64,
-    cells: NDArray[np.uint32],
+    cells: Halves,
     first_cell: np.uint64,
 ) -> None:
     """Note the cell of a wide dimension, for tails, for slices and on its page."""
@@ -177,8 +176,8 @@ def leave_wide(
     cell: np.uint64,
     dim_bits: int,
     n_masked: int,
-    state: NDArray[np.uint8],
-    cells: NDArray[np.uint32],
+    state: Bytes,
+    cells: Halves,
 ) -> None:
     """Undo `enter_wide`."""
     wide, n_positions = get(trait, fields.TRAIT_NUMBER), np.uint64(63 - dim_bits)

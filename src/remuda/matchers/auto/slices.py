@@ -19,12 +19,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from remuda.arrays import Ints, Longs
+from remuda.arrays import Bytes, Ints, Longs, Words
 from remuda.encoding.table import Predicates
 from remuda.jit import bare, inlined
-from remuda.matchers.auto.layout import U64
 from remuda.matchers.auto.words import Material, refused_span
 from remuda.matchers.kernels.search import put as put_in_order
 
@@ -169,8 +167,8 @@ def columns_of(
 
 @bare
 def write_column(  # noqa: C901, PLR0912 - layout in the order in which it lies there
-    arena: U64,
-    octets: NDArray[np.uint8],
+    arena: Words,
+    octets: Bytes,
     at: int,
     limit: int,
     n: int,
@@ -178,7 +176,7 @@ def write_column(  # noqa: C901, PLR0912 - layout in the order in which it lies 
     asked: Ints,
     dim: int,
     material: Material,
-    rows: U64,
+    rows: Words,
 ) -> tuple[int, int, bool]:
     """Write one column at `at`; where it ends (0 beyond the limit), its rows' place, every row."""
     every, size = material.predicates.every, material.sizes[dim]
@@ -225,7 +223,7 @@ def write_column(  # noqa: C901, PLR0912 - layout in the order in which it lies 
 
 @bare
 def _fill_rows(
-    rows: U64,
+    rows: Words,
     width: int,
     n: int,
     n_cells: int,

@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from remuda.arrays import Ints, Longs
+from remuda.arrays import Bytes, Halves, Ints, Longs, Words
 from remuda.jit import apart, bare
 from remuda.matchers.auto import layout as fields
-from remuda.matchers.auto.layout import ONE, PLAIN, RECORDS, TWO, U64, ZERO, get
+from remuda.matchers.auto.layout import ONE, PLAIN, RECORDS, TWO, ZERO, get
 from remuda.matchers.auto.words import SPAN, accepts_cell, next_exact
 from remuda.matchers.kernels.bits import prefetch, trailing_zeros
 
@@ -26,14 +26,14 @@ class ListedSpaces(NamedTuple):
     """The spaces of an event with lists: a byte of it has `spaces[first[byte] : last[byte]]`."""
 
     spaces: Ints
-    places: U64
-    traits: U64
+    places: Words
+    traits: Words
     first: Longs
     last: Longs
 
 
 @bare
-def prefetch_chunk(arena: U64, at: np.uint64) -> None:
+def prefetch_chunk(arena: Words, at: np.uint64) -> None:
     """Ask for the first lines of a chunk: the machine guesses the others when it sees some read."""
     for line in range(8):
         prefetch(arena, at + np.uint64(line) * LINE)
@@ -42,17 +42,17 @@ def prefetch_chunk(arena: U64, at: np.uint64) -> None:
 @bare
 def walk(
     cluster: np.uint64,
-    arena: U64,
-    octets: NDArray[np.uint8],
+    arena: Words,
+    octets: Bytes,
     quarters: NDArray[np.uint16],
-    halves: NDArray[np.uint32],
+    halves: Halves,
     absent: np.uint64,
-    state: NDArray[np.uint8],
+    state: Bytes,
     listed: ListedSpaces | None,
     n: np.uint64,
     n_queued: np.uint64,
     out: Ints,
-    queue: U64,
+    queue: Words,
 ) -> tuple[np.uint64, np.uint64]:
     """Add the clauses of a cluster that hold to `out`, and to `queue` the records that may."""
     at, left = get(cluster, fields.CLUSTER_AT), get(cluster, fields.CLUSTER_ENTRIES)
@@ -72,17 +72,17 @@ def walk_chunk(
     at: np.uint64,
     header: np.uint64,
     left: np.uint64,
-    arena: U64,
-    octets: NDArray[np.uint8],
+    arena: Words,
+    octets: Bytes,
     quarters: NDArray[np.uint16],
-    halves: NDArray[np.uint32],
+    halves: Halves,
     absent: np.uint64,
-    state: NDArray[np.uint8],
+    state: Bytes,
     listed: ListedSpaces | None,
     n: np.uint64,
     n_queued: np.uint64,
     out: Ints,
-    queue: U64,
+    queue: Words,
 ) -> tuple[np.uint64, np.uint64]:
     """The same of one chunk, `left` being the entries from it to the end of its cluster."""
     n_here, kind = get(header, fields.CHUNK_N), get(header, fields.CHUNK_KIND)
@@ -113,16 +113,16 @@ def walk_chunk(
 @bare
 def _walk_slices(
     at: np.uint64,
-    arena: U64,
-    octets: NDArray[np.uint8],
+    arena: Words,
+    octets: Bytes,
     quarters: NDArray[np.uint16],
-    halves: NDArray[np.uint32],
-    state: NDArray[np.uint8],
+    halves: Halves,
+    state: Bytes,
     listed: ListedSpaces | None,
     n: np.uint64,
     n_queued: np.uint64,
     out: Ints,
-    queue: U64,
+    queue: Words,
 ) -> tuple[np.uint64, np.uint64]:
     shape = arena[at + ONE]
     if listed is None:
@@ -173,9 +173,9 @@ def records_of(at: np.uint64, shape: np.uint64, n: np.uint64) -> np.uint64:
 def content(
     at: np.uint64,
     shape: np.uint64,
-    arena: U64,
-    octets: NDArray[np.uint8],
-    state: NDArray[np.uint8],
+    arena: Words,
+    octets: Bytes,
+    state: Bytes,
     base: np.uint64,
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
     """The clauses of a sliced chunk that an event contents, whose bytes begin at `base`."""
@@ -218,8 +218,8 @@ def content(
 def _row_of(
     at: np.uint64,
     column: np.uint64,
-    octets: NDArray[np.uint8],
-    state: NDArray[np.uint8],
+    octets: Bytes,
+    state: Bytes,
     base: np.uint64,
     width: np.uint64,
 ) -> np.uint64:
@@ -232,7 +232,7 @@ def _row_of(
 
 @apart
 def content_with_lists(
-    at: np.uint64, shape: np.uint64, arena: U64, octets: NDArray[np.uint8], listed: ListedSpaces
+    at: np.uint64, shape: np.uint64, arena: Words, octets: Bytes, listed: ListedSpaces
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
     """The same for an event with lists."""
     a, b, c, d = ZERO, ZERO, ZERO, ZERO  # no array: who calls this makes none
@@ -259,8 +259,8 @@ def _content_in_column(
     column: np.uint64,
     y: np.uint64,
     shape: np.uint64,
-    arena: U64,
-    octets: NDArray[np.uint8],
+    arena: Words,
+    octets: Bytes,
     listed: ListedSpaces,
 ) -> np.uint64:
     """Word y of the clauses that the event's spaces content in one column."""
@@ -287,12 +287,12 @@ def _content_in_column(
 @bare
 def record_holds(
     record: np.uint64,
-    arena: U64,
+    arena: Words,
     quarters: NDArray[np.uint16],
     shift: np.uint64,
-    state: NDArray[np.uint8],
+    state: Bytes,
     base: np.uint64,
-    cells: NDArray[np.uint32],
+    cells: Halves,
     first_cell: np.uint64,
 ) -> bool:
     """Whether a record holds for an event, whose bytes and cells begin at these places."""
@@ -311,10 +311,10 @@ def record_holds(
 
 @apart
 def tail_holds(
-    arena: U64,
+    arena: Words,
     quarters: NDArray[np.uint16],
     w: np.uint64,
-    cells: NDArray[np.uint32],
+    cells: Halves,
     first_cell: np.uint64,
 ) -> bool:
     """Whether all exact words of the tail at `w` hold; the event's cells begin at `first_cell`."""

@@ -21,11 +21,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from remuda.arrays import Bools, Ints, Longs, Ragged, starts_of
+from remuda.arrays import Bools, Ints, Longs, Ragged, Words, starts_of
 from remuda.encoding.table import ClauseTable, Predicates
 from remuda.jit import bare, kernel
 from remuda.matchers.auto import layout as fields
-from remuda.matchers.auto.layout import ONE, TWO, U64, get, put
+from remuda.matchers.auto.layout import ONE, TWO, get, put
 from remuda.matchers.kernels.search import first_at_least
 from remuda.matchers.levels import Standing
 
@@ -38,7 +38,7 @@ _MOST_CELLS = 64  # longer lists are written once per predicate, not once per re
 _MOST_PAGES = 3  # beside the first: more words than an exact one takes are no gain
 
 
-class Bytes(NamedTuple):
+class EventBytes(NamedTuple):
     """Where an event keeps what mask words ask for."""
 
     dim_bits: int
@@ -55,12 +55,12 @@ class Bytes(NamedTuple):
 class PredicateWords(NamedTuple):
     """What records are made of: the masks of predicate p, then its tail."""
 
-    bytes: Bytes
+    bytes: EventBytes
     mask_starts: Longs
-    masks: U64
+    masks: Words
     tail_starts: Longs
-    tails: U64
-    spilled: U64  # long lists of spans; the beginning of the arena
+    tails: Words
+    spilled: Words  # long lists of spans; the beginning of the arena
 
 
 class Material(NamedTuple):
@@ -69,7 +69,7 @@ class Material(NamedTuple):
     clauses: Ragged  # what is left to verify of each
     item_dims: Ints
     lengths: Longs  # of each clause's record
-    signatures: U64
+    signatures: Words
     words: PredicateWords
     predicates: Predicates
     selective: Bools
@@ -78,7 +78,7 @@ class Material(NamedTuple):
     standing: Standing
 
 
-def bytes_of(space_starts: Ints) -> Bytes:
+def bytes_of(space_starts: Ints) -> EventBytes:
     """The fewest bits that name all bytes, where more bits make for more bytes."""
     sizes, n_dims = np.diff(space_starts) - 1, len(space_starts) - 1
     dim_bits = max(n_dims - 1, 1).bit_length()
@@ -96,7 +96,7 @@ def bytes_of(space_starts: Ints) -> Bytes:
     wide = np.where(is_wide, np.cumsum(is_wide) - 1, -1)
     first_page = n_dims + np.cumsum(n_pages) - n_pages
     columns = (column.astype(np.int32) for column in (wide, n_pages, first_page))
-    return Bytes(dim_bits, n_masked, *columns)
+    return EventBytes(dim_bits, n_masked, *columns)
 
 
 def words_of(table: ClauseTable) -> PredicateWords:
@@ -152,9 +152,9 @@ def _shape(p: int, predicates: Predicates, low: int, high: int) -> tuple[int, bo
 def _write_masks(
     space_starts: Ints,
     predicates: Predicates,
-    layout: Bytes,
+    layout: EventBytes,
     starts: Longs,
-    masks: U64,
+    masks: Words,
     n_tail: Longs,
     n_spilled: Longs,
 ) -> None:
@@ -199,7 +199,13 @@ def _around(first: int, n: int, n_positions: int) -> np.uint64:
 
 @kernel
 def _write_pages(
-    masks: U64, w: int, p: int, predicates: Predicates, missing: int, high: int, layout: Bytes
+    masks: Words,
+    w: int,
+    p: int,
+    predicates: Predicates,
+    missing: int,
+    high: int,
+    layout: EventBytes,
 ) -> int:
     """Write the words of a predicate on a dimension with pages; where they end.
 
@@ -242,8 +248,8 @@ def _write_tails(
     predicates: Predicates,
     tail_starts: Longs,
     spill_starts: Longs,
-    tails: U64,
-    spilled: U64,
+    tails: Words,
+    spilled: Words,
 ) -> None:
     for p in range(len(predicates.dim)):
         w, dim = tail_starts[p], predicates.dim[p]
@@ -292,7 +298,7 @@ def next_exact(w: np.uint64, word: np.uint64) -> np.uint64:
 
 @bare
 def accepts_cell(
-    arena: U64, quarters: NDArray[np.uint16], w: np.uint64, word: np.uint64, cell: np.uint64
+    arena: Words, quarters: NDArray[np.uint16], w: np.uint64, word: np.uint64, cell: np.uint64
 ) -> bool:
     """Whether the exact word at `w` accepts the cell."""
     form, n = get(word, fields.EXACT_FORM), get(word, fields.EXACT_PAYLOAD)
@@ -310,7 +316,7 @@ def accepts_cell(
 
 
 @kernel
-def _in_spans(arena: U64, begin: np.uint64, n: np.uint64, cell: np.uint64) -> bool:
+def _in_spans(arena: Words, begin: np.uint64, n: np.uint64, cell: np.uint64) -> bool:
     """Whether one of n spilled spans has the cell."""
     first, end = np.int64(begin), np.int64(begin + n)
     beyond = put(cell + ONE, fields.SPILLED_HI)

@@ -14,14 +14,13 @@ from queue import Empty, LifoQueue
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from remuda import cuda
-from remuda.arrays import Ints, Longs
+from remuda.arrays import Bytes, Halves, Ints, Longs
 from remuda.encoding.device_columns import OnDevice
 from remuda.encoding.table import EventBatch
 from remuda.matchers.gpu.device import kernels
-from remuda.matchers.gpu.layout import U32, Arranged
+from remuda.matchers.gpu.layout import Arranged
 
 T = TypeVar("T")
 
@@ -56,7 +55,7 @@ class Ranking(NamedTuple):
 
     n: int
     limits: Ints  # of each event of the batch: the last level of which a clause is of use
-    sure: NDArray[np.uint8]  # of each clause: whether it has an owner of its own who scores so much
+    sure: Bytes  # of each clause: whether it has an owner of its own who scores so much
 
 
 class Lane:
@@ -120,7 +119,7 @@ class Lane:
         found: Longs = self._host["counts"][:n].copy()
         return found
 
-    def gather(self, starts: Longs, into: U32) -> None:
+    def gather(self, starts: Longs, into: Halves) -> None:
         """The rows that were kept, in the order of events."""
         here, total = kernels(), int(starts[-1])
         ordered_starts = self.upload("ordered_starts", starts, "u4")

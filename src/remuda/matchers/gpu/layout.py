@@ -21,16 +21,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from remuda.arrays import Ints, Longs, Ragged, frozen, starts_of
+from remuda.arrays import Bytes, Halves, Ints, Longs, Ragged, Words, frozen, starts_of
 from remuda.encoding.table import ClauseTable, EventBatch, Predicates
 from remuda.jit import bare, kernel
 from remuda.matchers.kernels import keys
 from remuda.matchers.levels import Standing
-
-U32 = NDArray[np.uint32]
-U64 = NDArray[np.uint64]
 
 SPACE_BITS, DIM_BITS = 19, 20
 FIRST_SHIFT, N_SHIFT, DIM_SHIFT = np.uint64(0), np.uint64(19), np.uint64(38)
@@ -48,17 +44,17 @@ _SPACES, _DIMS = 1 << SPACE_BITS, 1 << DIM_BITS
 class Arranged(NamedTuple):
     """The arrays of a matcher, on the host and on the device alike."""
 
-    signatures: U64  # of each entry
-    clauses: U32  # of each entry
-    words: U64
-    columns: U32  # where in the words each column starts
-    first_entry: U32  # of each cluster, and behind the last
-    first_column: U32  # of each cluster
+    signatures: Words  # of each entry
+    clauses: Halves  # of each entry
+    words: Words
+    columns: Halves  # where in the words each column starts
+    first_entry: Halves  # of each cluster, and behind the last
+    first_column: Halves  # of each cluster
     keys: Ints  # of each clause: the predicate under whose spaces it hangs, or NO_KEY
-    bit_of_dim: U64  # the signature of each dimension
-    dim_of_space: U32
-    space_starts: U32
-    levels: NDArray[np.uint8]  # of each entry: matchers/levels.py
+    bit_of_dim: Words  # the signature of each dimension
+    dim_of_space: Halves
+    space_starts: Halves
+    levels: Bytes  # of each entry: matchers/levels.py
     predicates: Predicates
 
     @property
@@ -70,8 +66,8 @@ class Arranged(NamedTuple):
 class PredicateWords(NamedTuple):
     """The word of each predicate, and the one behind it, of those that are masks."""
 
-    words: U64
-    masks: U64
+    words: Words
+    masks: Words
 
 
 def arrange(table: ClauseTable, standing: Standing, sample: EventBatch | None = None) -> Arranged:
@@ -123,7 +119,7 @@ def _predicate_words(table: ClauseTable) -> PredicateWords:
 
 
 @kernel
-def _write_words(predicates: Predicates, space_starts: Ints, words: U64, masks: U64) -> None:
+def _write_words(predicates: Predicates, space_starts: Ints, words: Words, masks: Words) -> None:
     for p in range(len(words)):
         dim = predicates.dim[p]
         base, beyond = space_starts[dim], space_starts[dim + 1] - space_starts[dim]
@@ -266,7 +262,7 @@ def _lay(
     words: PredicateWords,
     first_column: Longs,
     columns: Longs,
-    laid: U64,
+    laid: Words,
 ) -> None:
     for cluster in range(len(first_column)):
         begin = clusters.starts[cluster]

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from remuda.arrays import Ints, Longs, starts_of
+from remuda.arrays import Halves, Ints, Longs, starts_of
 from remuda.encoding.columns import Columns
 from remuda.encoding.table import ClauseTable, EventBatch
 from remuda.matchers.contract import Description, Features, Hits, Merits, Ranked
@@ -16,7 +16,7 @@ from remuda.matchers.gpu import lanes
 from remuda.matchers.gpu.cutting import cut
 from remuda.matchers.gpu.device import Home, kernels
 from remuda.matchers.gpu.lanes import Chunk, Lane, Ranking
-from remuda.matchers.gpu.layout import U32, Arranged, arrange
+from remuda.matchers.gpu.layout import Arranged, arrange
 from remuda.matchers.kernels.best import Asked, Choice, Owned, Room, admitted, choose
 from remuda.matchers.levels import Levels, standing_of
 
@@ -34,7 +34,7 @@ class _Rows:
         self.n = 0
         self._n_events, self._n_done = n_events, 0
 
-    def room(self, n: int, n_events: int) -> U32:
+    def room(self, n: int, n_events: int) -> Halves:
         """Where the rows of the next events go; what they leave room for is a guess."""
         self._n_done += n_events
         first, self.n = self.n, self.n + n

@@ -10,9 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from remuda.arrays import Bools, Floats, Ints, Longs, Ragged
+from remuda.arrays import Bools, Floats, Ints, Longs, Ragged, Words
 from remuda.encoding.bounds import most_of_one
 from remuda.encoding.programs import Programs
 from remuda.encoding.table import Predicates
@@ -84,7 +83,7 @@ class Room(NamedTuple):
     rows: Ints
     n_kept: Longs  # of each group
     used: Ints  # the groups that have any
-    seen: NDArray[np.uint64]  # a bit for each criterion that was scored
+    seen: Words  # a bit for each criterion that was scored
     scored: Ints
     stack: Floats
     attribute_weights: Floats

@@ -26,7 +26,7 @@ _FEW = 4096  # spaces of which each is tried
 Grades = NDArray[np.int8]
 
 
-class Words(NamedTuple):
+class Lexicon(NamedTuple):
     """What is known of predicates and dimensions for all regions."""
 
     predicates: Predicates
@@ -47,63 +47,66 @@ class Place(NamedTuple):
 
 
 @bare
-def _has(space: int, predicate: int, dim: int, words: Words) -> bool:
+def _has(space: int, predicate: int, dim: int, lexicon: Lexicon) -> bool:
     """Whether the predicate accepts a space, counted from the first of its dimension."""
-    predicates = words.predicates
+    predicates = lexicon.predicates
     if space == 0:
         return bool(predicates.on_missing[predicate])
     begin, end = predicates.span_starts[predicate], predicates.span_starts[predicate + 1]
-    at = words.space_starts[dim] + space
+    at = lexicon.space_starts[dim] + space
     return bool(accepts(at, begin, end, predicates.span_lo, predicates.span_hi))
 
 
 @bare
-def grade(predicate: int, words: Words, place: Place) -> int:
+def grade(predicate: int, lexicon: Lexicon, place: Place) -> int:
     """Whether the predicate holds for NONE, SOME or ALL events of the region."""
     if place.grades[predicate] >= 0:
         return int(place.grades[predicate])
-    dim = words.predicates.dim[predicate]
+    dim = lexicon.predicates.dim[predicate]
     first, last = place.event.first[dim], place.event.last[dim]
-    start = words.space_starts[dim] + WIDER * dim
+    start = lexicon.space_starts[dim] + WIDER * dim
     if first == last:
-        found = ALL if words.predicates.on_missing[predicate] else NONE
+        found = ALL if lexicon.predicates.on_missing[predicate] else NONE
     elif place.event.spaces[first] - start == ANY:
-        found = words.anywhere[predicate]
+        found = lexicon.anywhere[predicate]
     else:
         n = 0
         for i in range(first, last):
             space = place.event.spaces[i] - start
-            n += _has(0 if space == MISSING else space - WIDER, predicate, dim, words)
+            n += _has(0 if space == MISSING else space - WIDER, predicate, dim, lexicon)
         found = NONE if n == 0 else ALL if n == last - first else SOME
         if found == SOME and place.known[dim]:  # a list: any element, or every one
-            found = NONE if words.predicates.every[predicate] else ALL
+            found = NONE if lexicon.predicates.every[predicate] else ALL
     place.grades[predicate] = found
     return found
 
 
 @bare
-def clause_grade(row: int, clauses: Ragged, words: Words, place: Place) -> int:
+def clause_grade(row: int, clauses: Ragged, lexicon: Lexicon, place: Place) -> int:
     """NONE where no event satisfies the clause, ALL where one surely does, SOME for perhaps."""
     sure = True
     begin, end = clauses.starts[row], clauses.starts[row + 1]
     for i in range(begin, end):
-        if grade(clauses.items[i], words, place) == NONE:
+        if grade(clauses.items[i], lexicon, place) == NONE:
             return NONE
     for i in range(begin, end):
         predicate = clauses.items[i]
-        if grade(predicate, words, place) == ALL:
+        if grade(predicate, lexicon, place) == ALL:
             continue
-        dim = words.predicates.dim[predicate]
+        dim = lexicon.predicates.dim[predicate]
         if place.loose[dim]:
             sure = False
         for j in range(begin, i):
-            other = words.predicates.dim[clauses.items[j]]
-            if words.path[other] != words.path[dim] or grade(clauses.items[j], words, place) == ALL:
+            other = lexicon.predicates.dim[clauses.items[j]]
+            if (
+                lexicon.path[other] != lexicon.path[dim]
+                or grade(clauses.items[j], lexicon, place) == ALL
+            ):
                 continue
-            if words.base[other] != words.base[dim]:
+            if lexicon.base[other] != lexicon.base[dim]:
                 sure = False  # two looks at one value
                 continue
-            found = _together(begin, i + 1, predicate, clauses.items, words, place)
+            found = _together(begin, i + 1, predicate, clauses.items, lexicon, place)
             if found == NONE:
                 return NONE
             sure = sure and found == ALL
@@ -111,39 +114,41 @@ def clause_grade(row: int, clauses: Ragged, words: Words, place: Place) -> int:
 
 
 @bare
-def _together(begin: int, end: int, predicate: int, items: Ints, words: Words, place: Place) -> int:
+def _together(
+    begin: int, end: int, predicate: int, items: Ints, lexicon: Lexicon, place: Place
+) -> int:
     """ALL where one value satisfies all items on copies of one dimension, NONE where none does."""
-    dim = words.predicates.dim[predicate]
+    dim = lexicon.predicates.dim[predicate]
     first, last = place.event.first[dim], place.event.last[dim]
-    start = words.space_starts[dim] + WIDER * dim
+    start = lexicon.space_starts[dim] + WIDER * dim
     if place.event.spaces[first] - start != ANY:
         for i in range(first, last):
             space = place.event.spaces[i] - start
-            if _all_have(0 if space == MISSING else space - WIDER, begin, end, dim, items, words):
+            if _all_have(0 if space == MISSING else space - WIDER, begin, end, dim, items, lexicon):
                 return ALL
         return NONE
-    n_spaces = words.space_starts[dim + 1] - words.space_starts[dim]
+    n_spaces = lexicon.space_starts[dim + 1] - lexicon.space_starts[dim]
     if n_spaces > _FEW:
         return SOME
     for space in range(n_spaces):
-        inhabited = words.inhabited[words.space_starts[dim] + space]
-        if inhabited and _all_have(space, begin, end, dim, items, words):
+        inhabited = lexicon.inhabited[lexicon.space_starts[dim] + space]
+        if inhabited and _all_have(space, begin, end, dim, items, lexicon):
             return ALL
     return NONE
 
 
 @bare
-def _all_have(space: int, begin: int, end: int, dim: int, items: Ints, words: Words) -> bool:
+def _all_have(space: int, begin: int, end: int, dim: int, items: Ints, lexicon: Lexicon) -> bool:
     for i in range(begin, end):
-        other = words.predicates.dim[items[i]]
-        if words.base[other] == words.base[dim] and not _has(space, items[i], other, words):
+        other = lexicon.predicates.dim[items[i]]
+        if lexicon.base[other] == lexicon.base[dim] and not _has(space, items[i], other, lexicon):
             return False
     return True
 
 
 @bare
 def program_grade(
-    row: int, programs: Programs, stack: Ints, words: Words, place: Place
+    row: int, programs: Programs, stack: Ints, lexicon: Lexicon, place: Place
 ) -> tuple[int, bool]:
     """Whether a criterion holds for NONE, SOME or ALL; and whether it surely not holds for all.
 
@@ -154,8 +159,8 @@ def program_grade(
         code = programs.codes[at]
         if code >= 0:
             predicate = programs.leaf_literal[code]
-            found = grade(predicate, words, place)
-            refuted = found < ALL and not place.loose[words.predicates.dim[predicate]]
+            found = grade(predicate, lexicon, place)
+            refuted = found < ALL and not place.loose[lexicon.predicates.dim[predicate]]
             stack[n] = found | np.int32(refuted) << 2
         else:
             n_parts, either = (-code - 1) >> 1, (-code - 1) & 1

@@ -12,8 +12,6 @@ from remuda.jit import bare, kernel
 
 Item = TypeVar("Item", bound=np.generic)
 
-Words = NDArray[np.uint64]
-
 
 def thawed(array: NDArray[Item], n_items: int = 0) -> NDArray[Item]:
     """The array, writable, with room for `n_items`; what is new is zero."""

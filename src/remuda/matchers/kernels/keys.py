@@ -10,14 +10,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from remuda.arrays import Bools, Floats, Ints, Longs, Ragged
+from remuda.arrays import Bools, Bytes, Floats, Ints, Longs, Ragged, Words
 from remuda.encoding.table import ClauseTable, EventBatch, Predicates
 from remuda.jit import kernel
 from remuda.matchers.kernels.search import put
-
-U64 = NDArray[np.uint64]
 
 MOST_SPACES = 12  # a predicate that accepts more is not spread over its spaces
 _NEVER_SEEN = 0.01  # a space that the sample lacks is rare, not impossible
@@ -47,7 +44,7 @@ class Remainder(NamedTuple):
     """
 
     clauses: Ragged
-    signatures: U64  # the dimensions that the rest needs, a bit each
+    signatures: Words  # the dimensions that the rest needs, a bit each
 
 
 def frequencies(table: ClauseTable, sample: EventBatch | None) -> Frequencies:
@@ -99,9 +96,7 @@ def clusters(table: ClauseTable, keys: Keys) -> Ragged:
     return Ragged(starts, entries)
 
 
-def remainder(
-    table: ClauseTable, keys: Keys, often: Frequencies, bit_of_dim: NDArray[np.uint8]
-) -> Remainder:
+def remainder(table: ClauseTable, keys: Keys, often: Frequencies, bit_of_dim: Bytes) -> Remainder:
     """Each clause without the key that an event meets on the way to it."""
     predicates = table.predicates
     sizes = np.diff(table.space_starts)[predicates.dim] - 1
@@ -176,10 +171,10 @@ def _remain(
     chosen: Longs,
     met: Bools,
     chance: Floats,
-    bits: NDArray[np.uint8],
+    bits: Bytes,
     starts: Longs,
     rest: Ints,
-    signatures: U64,
+    signatures: Words,
 ) -> None:
     n = 0
     for clause in range(len(chosen)):

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from remuda.arrays import Ints, Ragged
+from remuda.arrays import Ints, Ragged, Words
 from remuda.encoding.table import ClauseTable, Predicates
 from remuda.jit import bare, kernel
-from remuda.matchers.kernels.growth import Words
 from remuda.matchers.kernels.verify import Arrived
 
 

@@ -20,7 +20,7 @@ from remuda.jit import bare, kernel
 from remuda.matchers.kernels.bits import prefetch
 from remuda.matchers.kernels.growth import grown
 from remuda.matchers.kernels.hashing import NO_KEY, place
-from remuda.matchers.kernels.lists import Listed
+from remuda.matchers.kernels.pooled_lists import Listed
 from remuda.matchers.kernels.verify import Arrived
 
 ALWAYS = 0

@@ -7,10 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from remuda.arrays import Ints, Longs, starts_of
-from remuda.matchers.kernels.growth import Words
+from remuda.arrays import Ints, Longs, Words, starts_of
 from remuda.matchers.kernels.hashing import NO_KEY, Hashed, HashTable
-from remuda.matchers.kernels.lists import Listed, Lists
+from remuda.matchers.kernels.pooled_lists import Listed, Lists
 
 LEAF = 32  # a pair is its first leaf shifted by this, and its second
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from remuda.arrays import Ints, Longs, Ragged, frozen, starts_of
-from remuda.matchers.kernels.growth import Words, thawed
+from remuda.arrays import Ints, Longs, Ragged, Words, frozen, starts_of
+from remuda.matchers.kernels.growth import thawed
 
 
 class Listed(NamedTuple):

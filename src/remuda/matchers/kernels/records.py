@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from remuda.arrays import Bools, Ints, Longs, Ragged, frozen, starts_of, take_rows
+from remuda.arrays import Bools, Ints, Longs, Ragged, Words, frozen, starts_of, take_rows
 from remuda.encoding.table import Predicates
 from remuda.jit import kernel
 from remuda.matchers.contract import Literal
-from remuda.matchers.kernels.growth import Words, grown, thawed
+from remuda.matchers.kernels.growth import grown, thawed
 
 ON_MISSING, EVERY, NARROW, RANGE, SPANS = (np.uint64(1 << i) for i in range(5))
 LO_SHIFT, DIM_SHIFT = np.uint64(5), np.uint64(37)

@@ -10,10 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from remuda.arrays import Ints
+from remuda.arrays import Ints, Words
 from remuda.jit import bare, kernel
 from remuda.matchers.kernels.bits import prefetch
-from remuda.matchers.kernels.growth import Words
 from remuda.matchers.kernels.records import (
     DIM_SHIFT,
     EVERY,
