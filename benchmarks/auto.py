@@ -301,7 +301,8 @@ def _warm_up(drawing: Any) -> None:
     auto.match(events)
     auto.count(events)
     auto.match_one(events.one(0).spaces)
-    _find_each(events, auto._lend().where, auto)
+    scratch = auto._lend()  # held while its arrays are written to by address
+    _find_each(events, scratch.where, auto)
 
 
 def _pair(theirs: float | None, ours: float) -> str:
