@@ -179,13 +179,13 @@ def _parse(path: str) -> Attribute:
     if not isinstance(path, str) or not path.strip():
         raise InvalidCriterion("an attribute needs a path, such as age or $.user.age")
     text = path if path[0] == "$" else "$" + path if path[0] in "[." else "$." + path
-    steps, at = [], 1
-    while at < len(text):
-        match = _STEP.match(text, at)
+    steps, offset = [], 1
+    while offset < len(text):
+        match = _STEP.match(text, offset)
         if match is None:
             return Attribute((_query(path, text),))
         steps.append(_step(match))
-        at = match.end()
+        offset = match.end()
     return Attribute(tuple(steps))
 
 
@@ -217,13 +217,13 @@ def _walk(value: Any, steps: tuple[Step, ...], walk: bool) -> Any:
             rest, children = steps[i + 1 :], _children(value)
             if children is None:
                 return _ABSENT
-            found = [_walk(part, rest, walk) for part in children]
-            kept = [part for part in found if part is not _ABSENT]
+            values = [_walk(part, rest, walk) for part in children]
+            kept = [part for part in values if part is not _ABSENT]
             nested = any(isinstance(later, Every) for later in rest)
             return [inner for part in kept for inner in part] if nested else kept
         if isinstance(step, Query):
-            found = follow(step.text, value)
-            return _ABSENT if found is None else found
+            values = follow(step.text, value)
+            return _ABSENT if values is None else values
         value = _collected(value, step) if walk else _enter(value, step)
         if value is _ABSENT:
             return value

@@ -433,16 +433,16 @@ class Related:
     def accepts(self, value: Any) -> bool:
         if not isinstance(value, list):
             return False
-        found = set(map(key, value))
+        elements = set(map(key, value))
         match self.relation:
             case Relation.SUBSET:
-                return found <= self.keys
+                return elements <= self.keys
             case Relation.SUPERSET:
-                return found >= self.keys
+                return elements >= self.keys
             case Relation.EQUALSET:
-                return found == self.keys
+                return elements == self.keys
             case Relation.OVERLAPS:
-                return not found.isdisjoint(self.keys)
+                return not elements.isdisjoint(self.keys)
 
 
 @dataclass(frozen=True, slots=True)
@@ -533,16 +533,16 @@ def _set_keys(condition: In | Related) -> None:
 
 
 def _by_key(values: Iterable[Any]) -> dict[Hashable, Any]:
-    found = {}
+    by_key = {}
     for value in values:
         kind = type(value)
         if kind is int or (kind is str and value.isascii()):
-            found[value] = value  # the common case: its own key, and always comparable
+            by_key[value] = value  # the common case: its own key, and always comparable
         elif kind in _QUOTED:
-            found[value] = value
+            by_key[value] = value
         else:
-            found[key(value)] = checked(value)
-    return found
+            by_key[key(value)] = checked(value)
+    return by_key
 
 
 def _read_bound(value: Any, kind: Kind, lower: bool, closed: bool) -> tuple[Any, bool] | None:

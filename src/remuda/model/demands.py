@@ -181,12 +181,12 @@ def _read(pattern: str) -> list[list[_Part]] | None:
     """The alternatives, each a sequence of parts; None where that is not told."""
     if _REACHES_BACK.search(pattern):
         return None
-    levels, at = [_Level(_Flags())], 0
-    while at < len(pattern):
-        token = _TOKEN.match(pattern, at)
+    levels, offset = [_Level(_Flags())], 0
+    while offset < len(pattern):
+        token = _TOKEN.match(pattern, offset)
         if token is None:
             return None
-        level, at = levels[-1], token.end()
+        level, offset = levels[-1], token.end()
         match token.lastgroup:
             case "opening":
                 levels.append(_Level(level.flags.after(token[0])))
@@ -197,8 +197,8 @@ def _read(pattern: str) -> list[list[_Part]] | None:
             case "text":
                 level.branches[-1] += _texts(token[0], level.flags.i)
             case kind:
-                repeat = _REPEAT.match(pattern, at)
-                at = repeat.end() if repeat else at
+                repeat = _REPEAT.match(pattern, offset)
+                offset = repeat.end() if repeat else offset
                 if kind == "closing":
                     levels.pop()
                     if not 0 < len(levels) < _DEEPEST:
@@ -248,16 +248,16 @@ def _members(token: str, folds: bool) -> str:
         return _CLASSES[token]
     if not token.isascii() or not _MEMBERS.fullmatch(token):
         return ""
-    found: set[str] = set()
+    characters: set[str] = set()
     for member in _MEMBER.finditer(token, 2 if token[1] == "^" else 1, len(token) - 1):
         low, high = (_unescaped(member[one] or "") for one in ("low", "high"))
         if low:
-            found.update(map(chr, range(ord(low), ord(high or low) + 1)))
+            characters.update(map(chr, range(ord(low), ord(high or low) + 1)))
         else:
-            found.update(_CLASSES.get(member[0], member[0]))
+            characters.update(_CLASSES.get(member[0], member[0]))
     if token[1] == "^":
-        return "" if folds else "".join(sorted(_ASCII - found)) + _BEYOND_ASCII
-    return "".join(sorted(set(map(folded, found)) if folds else found))
+        return "" if folds else "".join(sorted(_ASCII - characters)) + _BEYOND_ASCII
+    return "".join(sorted(set(map(folded, characters)) if folds else characters))
 
 
 def _unescaped(token: str) -> str:

@@ -51,14 +51,14 @@ class Explanation:
 
     def failures(self) -> list[Explanation]:
         """The predicates to blame where it does not hold, first to last."""
-        found, stack = [], [self]
+        faults, stack = [], [self]
         while stack:
             node = stack.pop()
             if not node.holds and (not node.parts or node.kind == "not"):
-                found.append(node)
+                faults.append(node)
             elif not node.holds:
                 stack.extend(reversed(node.parts))
-        return found
+        return faults
 
     def to_dict(self) -> dict[str, Any]:
         """The same as a JSON-able object."""
@@ -99,18 +99,18 @@ def describe(predicate: Predicate) -> str:
 
 def _fields(node: Explanation) -> dict[str, Any]:
     """The node as a JSON-able object, its parts still to come."""
-    found: dict[str, Any] = {"holds": node.holds, "kind": node.kind}
+    fields: dict[str, Any] = {"holds": node.holds, "kind": node.kind}
     if node.kind == "term":
-        return found | {"wanted": node.wanted}
+        return fields | {"wanted": node.wanted}
     if node.attribute is None:
-        return found | {"parts": []}
-    found |= {"attribute": node.attribute, "wanted": node.wanted, "missing": node.missing}
+        return fields | {"parts": []}
+    fields |= {"attribute": node.attribute, "wanted": node.wanted, "missing": node.missing}
     if node.lack is not None:
-        found["lack"] = node.lack
-    found["seen"] = _jsonable(node.seen)
+        fields["lack"] = node.lack
+    fields["seen"] = _jsonable(node.seen)
     if node.operations:
-        found |= {"operations": list(node.operations), "after": _jsonable(node.after)}
-    return found
+        fields |= {"operations": list(node.operations), "after": _jsonable(node.after)}
+    return fields
 
 
 def _explain_predicate(predicate: Predicate, event: Any, now: int) -> Explanation:

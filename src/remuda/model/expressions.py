@@ -340,17 +340,17 @@ def checked_size(expression: Expression) -> int:
     """How many parts it has; InvalidCriterion where they or its levels are more than allowed."""
     level, n_parts = 0, 0
     nodes: Sequence[Expression] = (expression,)
-    asked: Sequence[Expression] = ()  # in a CASE: a term's parts are counted with those it asks
-    while nodes or asked:
+    in_case: Sequence[Expression] = ()  # in a CASE: a term's parts are counted with those it asks
+    while nodes or in_case:
         n_parts += sum(facts_of(one.term).n_parts if type(one) is Predicate else 1 for one in nodes)
-        n_parts += sum(type(one) is not Predicate for one in asked)
+        n_parts += sum(type(one) is not Predicate for one in in_case)
         if level > MAX_LEVELS:
             raise InvalidCriterion(f"it is nested too deeply: {MAX_LEVELS} levels are the most")
         if n_parts > MAX_PARTS:
             raise InvalidCriterion(f"it has too many predicates: {MAX_PARTS} parts are the most")
-        asked = [
-            *(part for node in asked for part in _within(node)),
-            *(part for node in (*nodes, *asked) for part in _asked_in(node)),
+        in_case = [
+            *(part for node in in_case for part in _within(node)),
+            *(part for node in (*nodes, *in_case) for part in _asked_in(node)),
         ]
         nodes, level = [part for node in nodes for part in _within(node)], level + 1
     return n_parts
@@ -439,19 +439,19 @@ def _scores(
 
 def _predicate_scores(predicate: Predicate, event: Any, now: int, weights: ByAttribute) -> Scores:
     value = predicate.seen(event, now)
-    asked: float | None = None
+    worth: float | None = None
     if satisfies(predicate.condition, value, now):
-        asked = predicate.points(value)
+        worth = predicate.points(value)
         path = predicate.attribute if weights else None
         if path is not None and path in weights:
             raw = path.resolve(event)
-            asked = product(predicate.points, predicate.condition, raw, value, weights[path])
-    weak = 0.0 if asked is None else None
+            worth = product(predicate.points, predicate.condition, raw, value, weights[path])
+    weak = 0.0 if worth is None else None
     if predicate.polarity is Polarity.INCLUDED:
-        return asked, weak
+        return worth, weak
     if predicate.polarity is Polarity.EXCLUDED:
-        return weak, asked
-    return (None, 0.0) if value is None else (weak, asked)
+        return weak, worth
+    return (None, 0.0) if value is None else (weak, worth)
 
 
 def _sum(scores: Sequence[float | None]) -> float | None:

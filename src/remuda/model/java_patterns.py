@@ -72,13 +72,13 @@ class _Set:
 
 
 def _joined(spans: Iterable[_Span]) -> tuple[_Span, ...]:
-    found: list[_Span] = []
+    disjoint: list[_Span] = []
     for lo, hi in sorted(spans):
-        if found and lo <= found[-1][1] + 1:
-            found[-1] = found[-1][0], max(hi, found[-1][1])
+        if disjoint and lo <= disjoint[-1][1] + 1:
+            disjoint[-1] = disjoint[-1][0], max(hi, disjoint[-1][1])
         else:
-            found.append((lo, hi))
-    return tuple(found)
+            disjoint.append((lo, hi))
+    return tuple(disjoint)
 
 
 def _of(*characters: str) -> _Set:
@@ -210,17 +210,17 @@ class _Reader:
 
     def branches(self, flags: _Flags) -> list[_Branch]:
         """The branches up to a closing parenthesis; what is switched in one goes on in the next."""
-        found: list[list[str | _End | _Group]] = [[]]
+        alternatives: list[list[str | _End | _Group]] = [[]]
         while self.at < len(self.pattern) and self._next != ")":
             switch = _SWITCH.match(self.pattern, self.at)
             if self._took("|"):
-                found.append([])
+                alternatives.append([])
             elif switch is not None and switch[3] == ")":
                 self.at = switch.end()
                 flags = _switched(flags, switch)
             else:
-                found[-1].append(self._repeated(self._atom(flags)))
-        return [*found]
+                alternatives[-1].append(self._repeated(self._atom(flags)))
+        return [*alternatives]
 
     @property
     def _next(self) -> str:
@@ -355,28 +355,28 @@ class _Reader:
     def _class(self, flags: _Flags) -> _Set:
         """The rest of a class, behind its opening bracket: parts joined by `&&`."""
         denied = self._took("^")
-        found: _Set | None = None
+        members: _Set | None = None
         while True:
             part = self._union(flags)
-            found = part if found is None else found if part is None else found & part
+            members = part if members is None else members if part is None else members & part
             if self._took("]"):
                 break
             self.at += 2  # &&
-        if found is None:
+        if members is None:
             raise _refused("a class of nothing")
-        return found.inverted() if denied else found
+        return members.inverted() if denied else members
 
     def _union(self, flags: _Flags) -> _Set | None:
         """What stands side by side in a class, up to its end or `&&`."""
-        found: _Set | None = None
+        members: _Set | None = None
         while not self.pattern.startswith("&&", self.at):
             if not self._next:
                 raise _refused("a [ without its ]")
-            if self._next == "]" and found is not None:
+            if self._next == "]" and members is not None:
                 break
             part = self._class(flags) if self._took("[") else _folded(self._range(flags), flags)
-            found = part if found is None else found | part
-        return found
+            members = part if members is None else members | part
+        return members
 
     def _range(self, flags: _Flags) -> _Set:
         first = self._member(flags)

@@ -67,7 +67,7 @@ def _everything(event: Any) -> Any:
     It is asked of every event that Sigma's keywords are sought in, and takes a hundredth of the
     time so.
     """
-    found: list[Any] = []
+    descendants: list[Any] = []
     pending, left = [(event, 1)], MAX_VISITS
     while pending:
         node, level = pending.pop()
@@ -82,9 +82,9 @@ def _everything(event: Any) -> Any:
         left -= 1 + len(children) + n_texts
         if left < 0 or (level >= MAX_LEVELS and (inner or n_texts)):
             return None
-        found += children
+        descendants += children
         pending += [(one, level + 1) for one in reversed(inner)]
-    return found
+    return descendants
 
 
 @lru_cache(maxsize=4096)

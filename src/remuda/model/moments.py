@@ -222,13 +222,13 @@ def pattern_parts(pattern: str) -> list[tuple[str, str]] | None:
 
 def _tokens(pattern: str) -> Iterator[re.Match[str] | None]:
     """The tokens of a pattern, None for what is none."""
-    at = 0
-    while at < len(pattern):
-        token = _TOKEN.match(pattern, at)
+    offset = 0
+    while offset < len(pattern):
+        token = _TOKEN.match(pattern, offset)
         yield token
         if token is None:
             return
-        at = token.end()
+        offset = token.end()
 
 
 def _text_of(token: re.Match[str]) -> str:

@@ -61,14 +61,14 @@ def _hint(text: str) -> str:
 
 def joined(blocks: Iterable[Block]) -> tuple[Block, ...]:
     """The same addresses in as few blocks as there can be, in order."""
-    found: list[Block] = []
+    disjoint: list[Block] = []
     for first, last in sorted(blocks):
-        before = found[-1] if found else None
+        before = disjoint[-1] if disjoint else None
         if before is not None and first <= (before[1][0], before[1][1] + 1):
-            found[-1] = before[0], max(before[1], last)
+            disjoint[-1] = before[0], max(before[1], last)
         else:
-            found.append((first, last))
-    return tuple(found)
+            disjoint.append((first, last))
+    return tuple(disjoint)
 
 
 def is_inside(blocks: tuple[Block, ...], place: Place) -> bool:

@@ -254,14 +254,14 @@ def chain_of(term: Term) -> tuple[Function, ...] | None:
 
     None where the term is more than such a chain.
     """
-    found: list[Function] = []
+    functions: list[Function] = []
     while isinstance(term, Call):
         function = term.function
         if len(term.arguments) > 1 or function.whole or function.on_missing or function.clock:
             return None
-        found.append(function)
+        functions.append(function)
         (term,) = term.arguments or (Literal(None),)
-    return tuple(reversed(found)) if isinstance(term, Attribute) else None
+    return tuple(reversed(functions)) if isinstance(term, Attribute) else None
 
 
 def joined_chains(

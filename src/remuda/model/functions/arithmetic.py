@@ -102,13 +102,13 @@ def _divide(left: Any, right: Any) -> float | None:
 
 def remainder(left: Any, right: Any) -> Numeric | None:
     """The remainder, with the sign of the dividend."""
-    one, other = number(left), number(right)
-    if one is None or other is None or other == 0:
+    dividend, divisor = number(left), number(right)
+    if dividend is None or divisor is None or divisor == 0:
         return None
-    if type(one) is float or type(other) is float:
-        one, other = float(one), float(other)
-        return math.nan if math.isinf(one) else math.fmod(one, other)
-    return _exactly(one, other, _rest, EXACT.remainder)
+    if type(dividend) is float or type(divisor) is float:
+        dividend, divisor = float(dividend), float(divisor)
+        return math.nan if math.isinf(dividend) else math.fmod(dividend, divisor)
+    return _exactly(dividend, divisor, _rest, EXACT.remainder)
 
 
 def _rest(left: int, right: int) -> int:
@@ -118,13 +118,13 @@ def _rest(left: int, right: int) -> int:
 
 def _div(left: Any, right: Any) -> int | None:
     """The whole part of the quotient; doubles have none in Spark."""
-    one, other = number(left), number(right)
-    if one is None or other is None or other == 0 or float in (type(one), type(other)):
+    amount, divisor = number(left), number(right)
+    if amount is None or divisor is None or divisor == 0 or float in (type(amount), type(divisor)):
         return None
-    if type(one) is int and type(other) is int:
-        quotient = abs(one) // abs(other)
-        return within(-quotient if (one < 0) != (other < 0) else quotient)
-    return within(int(EXACT.divide_int(Decimal(one), Decimal(other))))
+    if type(amount) is int and type(divisor) is int:
+        quotient = abs(amount) // abs(divisor)
+        return within(-quotient if (amount < 0) != (divisor < 0) else quotient)
+    return within(int(EXACT.divide_int(Decimal(amount), Decimal(divisor))))
 
 
 @taking(number)

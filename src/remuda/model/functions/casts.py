@@ -200,13 +200,13 @@ def _boolean(value: Any) -> bool | None:
 def timestamp(value: Any) -> datetime | None:
     """The moment, or so many seconds since 1970."""
     plain = tidy(value)
-    found = None if isinstance(plain, bool) else number(plain)
-    if found is None:
+    seconds = None if isinstance(plain, bool) else number(plain)
+    if seconds is None:
         return moment(plain)
-    if type(found) is float:
-        micros = found * _MICROSECONDS
+    if type(seconds) is float:
+        micros = seconds * _MICROSECONDS
         return moment_at(int(micros)) if math.isfinite(micros) else None
-    return moment_at(int(found * _MICROSECONDS))
+    return moment_at(int(seconds * _MICROSECONDS))
 
 
 FUNCTIONS = table(

@@ -27,20 +27,20 @@ def _conv(value: Any, base: Any, to: Any) -> str | None:
     spelt = spelt.strip(" ")
     if not spelt or not 2 <= source <= 36 or not 2 <= abs(target) <= 36:
         return None
-    found = 0
+    magnitude = 0
     for letter in spelt.removeprefix("-"):
         digit = _DIGITS.find(letter.upper()) if letter.isascii() else -1
         if not 0 <= digit < source:
             break
-        found = found * source + digit
-        if found >= 2 * LONG:
+        magnitude = magnitude * source + digit
+        if magnitude >= 2 * LONG:
             return None
     falls = spelt.startswith("-")
     if target > 0:
-        return _in_base(_negated(found) if falls else found, target)
-    if found >= LONG:
-        falls, found = True, 2 * LONG - found
-    return "-" * falls + _in_base(found, -target)
+        return _in_base(_negated(magnitude) if falls else magnitude, target)
+    if magnitude >= LONG:
+        falls, magnitude = True, 2 * LONG - magnitude
+    return "-" * falls + _in_base(magnitude, -target)
 
 
 def _negated(value: int) -> int:

@@ -56,13 +56,13 @@ def _steps(path: str) -> list[str | int] | None:
     if not path.startswith("$"):
         return None
     steps: list[str | int] = []
-    at = 1
-    while at < len(path):
-        found = _STEP.match(path, at)
-        if found is None:
+    offset = 1
+    while offset < len(path):
+        match = _STEP.match(path, offset)
+        if match is None:
             return None
-        steps.append(int(found[2]) if found[2] else found[1] or found[3])
-        at = found.end()
+        steps.append(int(match[2]) if match[2] else match[1] or match[3])
+        offset = match.end()
     return steps
 
 

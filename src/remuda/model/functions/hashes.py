@@ -103,27 +103,27 @@ def _xx_long(value: int, seed: int) -> int:
 
 def _xx_bytes(value: bytes, seed: int) -> int:
     blocks = len(value) // 32
-    at = 32 * blocks
+    offset = 32 * blocks
     if blocks:
         lanes = [(seed + start) & _64 for start in (_P1 + _P2, _P2, 0, -_P1)]
         for i in range(blocks):
             words = struct.unpack_from("<4Q", value, 32 * i)
             lanes = [_xx_round(lane, word) for lane, word in zip(lanes, words, strict=True)]
-        found = sum(_rotated(lane, by) for lane, by in zip(lanes, (1, 7, 12, 18), strict=True))
+        state = sum(_rotated(lane, by) for lane, by in zip(lanes, (1, 7, 12, 18), strict=True))
         for lane in lanes:
-            found = ((found ^ _xx_round(0, lane)) * _P1 + _P4) & _64
+            state = ((state ^ _xx_round(0, lane)) * _P1 + _P4) & _64
     else:
-        found = seed + _P5
-    found = (found + len(value)) & _64
-    for (word,) in struct.iter_unpack("<Q", value[at : len(value) // 8 * 8]):
-        found = _xx_eight(found, word)
-    at = len(value) // 8 * 8
-    if len(value) - at >= 4:
-        found = _xx_four(found, struct.unpack_from("<I", value, at)[0])
-        at += 4
-    for byte in value[at:]:
-        found = _rotated(found ^ byte * _P5 & _64, 11) * _P1 & _64
-    return _xx_finished(found)
+        state = seed + _P5
+    state = (state + len(value)) & _64
+    for (word,) in struct.iter_unpack("<Q", value[offset : len(value) // 8 * 8]):
+        state = _xx_eight(state, word)
+    offset = len(value) // 8 * 8
+    if len(value) - offset >= 4:
+        state = _xx_four(state, struct.unpack_from("<I", value, offset)[0])
+        offset += 4
+    for byte in value[offset:]:
+        state = _rotated(state ^ byte * _P5 & _64, 11) * _P1 & _64
+    return _xx_finished(state)
 
 
 def _hashed(hash: _Hash, value: Any, seed: int) -> int | None:

@@ -101,14 +101,14 @@ def _next_day(value: date, name: str) -> date | None:
 def _make_timestamp(
     year: Any, month: Any, day: Any, hour: Any, minute: Any, second: Any
 ) -> datetime | None:
-    at = _make_moment(year, month, day, hour, minute)
+    start = _make_moment(year, month, day, hour, minute)
     seconds = number(second)
-    if at is None or seconds is None or (type(seconds) is float and not math.isfinite(seconds)):
+    if start is None or seconds is None or (type(seconds) is float and not math.isfinite(seconds)):
         return None
     micros = round(Decimal(str(seconds)) * 1_000_000)
     if not 0 <= micros <= MICROSECONDS["minute"]:  # 60 is the next minute
         return None
-    return moment_at(microseconds_of(at) + micros)
+    return moment_at(microseconds_of(start) + micros)
 
 
 def _make_moment(*parts: Any) -> datetime | None:

@@ -56,16 +56,16 @@ def _read(spelt: str) -> _Url | None:
     if scheme is not None and not rest.startswith("/"):
         opaque = _OPAQUE.fullmatch(rest)
         return None if opaque is None else _Url(ref=opaque["ref"], protocol=scheme)
-    found = _HIERARCHY.fullmatch(rest)
-    if found is None or (scheme is None and _HAS_COLON.match(rest)):
+    parts = _HIERARCHY.fullmatch(rest)
+    if parts is None or (scheme is None and _HAS_COLON.match(rest)):
         return None
-    path, query, authority = found["path"], found["query"], found["authority"] or None
-    if found["authority"] == "" and not path:
+    path, query, authority = parts["path"], parts["query"], parts["authority"] or None
+    if parts["authority"] == "" and not path:
         return None
     server = None if authority is None else _SERVER.fullmatch(authority)
     host, user = (None, None) if server is None else (server["host"], server["user"])
     file = path if query is None else f"{path}?{query}"
-    return _Url(host, path, query, found["ref"], scheme, file, authority, user)
+    return _Url(host, path, query, parts["ref"], scheme, file, authority, user)
 
 
 @taking(text, text, text)
