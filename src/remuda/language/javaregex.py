@@ -29,12 +29,12 @@ _OTHERWISE = {  # where Java means something else by the same sign
 
 def java_regex(pattern: str) -> str | None:
     """The pattern as Java finds the same strings with it; None where that is not certain."""
-    pieces, at, repeatable = [], 0, False
-    while at < len(pattern):
-        piece = _PIECE.match(pattern, at)
+    pieces, offset, repeatable = [], 0, False
+    while offset < len(pattern):
+        piece = _PIECE.match(pattern, offset)
         if piece is None or (piece["quantifier"] and not repeatable):
             return None
         pieces.append(_OTHERWISE.get(piece[0], piece[0]))
         repeatable = piece["atom"] is not None or piece["other"] is not None
-        at = piece.end()
+        offset = piece.end()
     return "".join(pieces)

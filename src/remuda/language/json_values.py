@@ -36,8 +36,8 @@ class Typed(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
 
     def value(self) -> Any:
         """The value itself."""
-        given = [name for name in self.__struct_fields__ if getattr(self, name) is not None]
-        if len(given) != 1:
+        fields = [name for name in self.__struct_fields__ if getattr(self, name) is not None]
+        if len(fields) != 1:
             names = ", ".join(self.__struct_encode_fields__)
             raise InvalidCriterion(f"a typed value has exactly one of {names}")
         if self.list is not None:
@@ -47,7 +47,7 @@ class Typed(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
         if self.quoted is not None:
             return Quoted(self.quoted)
         literal = self.date_literal or self.timestamp_literal
-        return Moment(literal) if literal else getattr(self, given[0])
+        return Moment(literal) if literal else getattr(self, fields[0])
 
 
 Nested = None | bool | int | float | str | Typed

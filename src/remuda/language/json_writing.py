@@ -222,14 +222,14 @@ def _operands(values: tuple[Any, ...]) -> Json:
 
 
 def _bounds(condition: conditions.Bounded) -> Json:
-    found: Json = {}
+    bounds: Json = {}
     if condition.lower is not None:
-        found["lowerBound"] = typed(condition.lower)
-        found["includeLowerBound"] = condition.lower_closed
+        bounds["lowerBound"] = typed(condition.lower)
+        bounds["includeLowerBound"] = condition.lower_closed
     if condition.upper is not None:
-        found["upperBound"] = typed(condition.upper)
-        found["includeUpperBound"] = condition.upper_closed
-    return found
+        bounds["upperBound"] = typed(condition.upper)
+        bounds["includeUpperBound"] = condition.upper_closed
+    return bounds
 
 
 def _operation(operation: operations.Operation) -> Json:

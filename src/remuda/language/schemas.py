@@ -78,13 +78,13 @@ def check(criteria: Iterable[Criterion | str], schema: Any) -> list[Finding]:
     The schema is Arrow's or Spark's, or comes from some events.
     """
     known = schema_of(schema)
-    found: list[Finding] = []
+    faults: list[Finding] = []
     for i, one in enumerate(criteria):
         if isinstance(one, str):
-            found += findings(str(i), parse(one), known, one)
+            faults += findings(str(i), parse(one), known, one)
         else:
-            found += findings(one.id, one.expression, known)
-    return found
+            faults += findings(one.id, one.expression, known)
+    return faults
 
 
 def findings(
@@ -124,7 +124,7 @@ def _of_arrow(kind: Any) -> Field:
     if types.is_struct(kind):
         inside = {kind.field(i).name: _of_arrow(kind.field(i).type) for i in range(kind.num_fields)}
         return Field(frozenset({Type.OBJECT}), inside=inside)
-    for matches, found in (
+    for matches, our_type in (
         (types.is_boolean, Type.BOOLEAN),
         (types.is_integer, Type.NUMBER),
         (types.is_floating, Type.NUMBER),
@@ -135,7 +135,7 @@ def _of_arrow(kind: Any) -> Field:
         (types.is_timestamp, Type.TIMESTAMP),
     ):
         if matches(kind):
-            return Field(frozenset({found}))
+            return Field(frozenset({our_type}))
     return Field(frozenset({Type.ANY}))
 
 
@@ -163,13 +163,13 @@ def _of_spark(kind: Any) -> Field:
 
 
 def _of_events(events: Iterable[Any]) -> Schema:
-    found: dict[str, Field] = {}
+    fields: dict[str, Field] = {}
     for event in events:
         if isinstance(event, Mapping):
             for name, value in event.items():
                 seen = _of_value(value)
-                found[name] = _joined(found[name], seen) if name in found else seen
-    return found
+                fields[name] = _joined(fields[name], seen) if name in fields else seen
+    return fields
 
 
 def _of_value(value: Any) -> Field:
@@ -182,7 +182,7 @@ def _of_value(value: Any) -> Field:
         return Field(joined.types, True, joined.inside)
     if isinstance(plain, Mapping):
         return Field(frozenset({Type.OBJECT}), inside=_of_events([plain]))
-    for kinds, found in (
+    for kinds, our_type in (
         (bool, Type.BOOLEAN),
         ((int, float, Decimal), Type.NUMBER),
         (str, Type.STRING),
@@ -190,7 +190,7 @@ def _of_value(value: Any) -> Field:
         (date, Type.DATE),
     ):
         if isinstance(plain, kinds):
-            return Field(frozenset({found}))
+            return Field(frozenset({our_type}))
     return Field(frozenset())  # nothing is known of null
 
 
@@ -243,7 +243,7 @@ def _known(term: Term, schema: Schema) -> tuple[Field, bool] | None:
 
 def _field(attribute: Attribute, schema: Schema) -> Field | str | None:
     """The field at the end of the path, why there is none, or None where it cannot be told."""
-    inside, found, is_list = schema, None, False
+    inside, current, is_list = schema, None, False
     for i, step in enumerate(attribute.steps):
         if isinstance(step, Element | Every | Digits):
             is_list = is_list and isinstance(step, Every)
@@ -251,12 +251,12 @@ def _field(attribute: Attribute, schema: Schema) -> Field | str | None:
         if isinstance(step, Query):
             return None
         if step not in inside:
-            if found is not None and (Type.ANY in found.types or not found.types):
+            if current is not None and (Type.ANY in current.types or not current.types):
                 return None
             return _unknown(attribute.steps[:i], step, inside)
-        found = inside[step]
-        inside, is_list = found.inside, is_list or found.is_list
-    return None if found is None else Field(found.types, is_list, found.inside)
+        current = inside[step]
+        inside, is_list = current.inside, is_list or current.is_list
+    return None if current is None else Field(current.types, is_list, current.inside)
 
 
 def _unknown(before: tuple[Step, ...], name: str, names: Iterable[str]) -> str:

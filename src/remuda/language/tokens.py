@@ -117,17 +117,17 @@ def tokens(text: str, functions: Collection[str]) -> list[Token]:
     sqlglot knows hundreds of keywords and functions more; all of them are names here, so none
     of its rewritings is ever met.
     """
-    found = _called(_without_frame(_tokenize(text), text))
-    _check_depth(found, text)
+    stream = _called(_without_frame(_tokenize(text), text))
+    _check_depth(stream, text)
     kept: list[Token] = []
-    n_cases = at = 0
-    while at < len(found):
-        token, kind = found[at], found[at].token_type
-        rewritten = _rewritten(found, at, text)
+    n_cases = place = 0
+    while place < len(stream):
+        token, kind = stream[place], stream[place].token_type
+        rewritten = _rewritten(stream, place, text)
         in_case = n_cases > 0
         n_cases += (kind is TokenType.CASE) - (kind is TokenType.END and in_case)
         if rewritten is not None:
-            parts, at = rewritten
+            parts, place = rewritten
             kept += parts
             continue
         if (
@@ -143,9 +143,9 @@ def tokens(text: str, functions: Collection[str]) -> list[Token]:
         elif kept and kept[-1].token_type in (TokenType.ALIAS, TokenType.DCOLON):
             kept.append(_type(token, text))
         else:
-            following = found[at + 1] if at + 1 < len(found) else None
+            following = stream[place + 1] if place + 1 < len(stream) else None
             kept.append(_word(token, following, text, functions))
-        at += 1
+        place += 1
     return kept
 
 
@@ -166,25 +166,25 @@ def _called(found: list[Token]) -> list[Token]:
     `trim(BOTH x FROM s)` is `trim(x, s)`; `like(a, b)` is a function, where LIKE would be none.
     """
     kept: list[Token] = []
-    at = 0
-    while at < len(found):
-        token, word = found[at], found[at].text.lower()
-        is_call = _kind(found, at + 1) is TokenType.L_PAREN
+    place = 0
+    while place < len(found):
+        token, word = found[place], found[place].text.lower()
+        is_call = _kind(found, place + 1) is TokenType.L_PAREN
         if token.token_type in _LIKES and is_call and not _follows_value(kept):
             token = _token(TokenType.VAR, word, token, token.end)
         elif word == "unknown" and kept and _follows_is(kept):
             token = _token(TokenType.NULL, "NULL", token, token.end)
         kept.append(token)
-        at += 1
+        place += 1
         if is_call and (word == "trim" or word in _SPOKEN):
-            end = _end_of_call(found, at)
-            inner = found[at + 1 : end]
+            end = _end_of_call(found, place)
+            inner = found[place + 1 : end]
             if word == "trim":
                 kept[-1], inner = _trim(token, inner)
             else:
                 inner = [_comma(one, i, inner, _SPOKEN[word]) for i, one in enumerate(inner)]
-            kept += [found[at], *_called(inner)]
-            at = end
+            kept += [found[place], *_called(inner)]
+            place = end
     return kept
 
 
@@ -228,15 +228,15 @@ def _comma(token: Token, at: int, inner: Sequence[Token], words: Sequence[str]) 
 def _trim(name: Token, inner: list[Token]) -> tuple[Token, list[Token]]:
     """The function's name and its arguments: what is cut off, and behind it the text."""
     places = [i for i, one in enumerate(inner) if one.token_type is TokenType.FROM]
-    at = next((i for i in places if _depth(inner, i) == 0), None)
-    if at is None:
+    place = next((i for i in places if _depth(inner, i) == 0), None)
+    if place is None:
         return name, inner
     first = inner[0].text.lower()
     is_side = first in _TRIMS and inner[0].token_type not in _QUOTED
     if is_side:
         name = _token(TokenType.VAR, _TRIMS[first], name, name.end)
-    cut, comma = inner[is_side:at], _token(TokenType.COMMA, ",", inner[at], inner[at].end)
-    return name, [*([*cut, comma] if cut else []), *inner[at + 1 :]]
+    cut, comma = inner[is_side:place], _token(TokenType.COMMA, ",", inner[place], inner[place].end)
+    return name, [*([*cut, comma] if cut else []), *inner[place + 1 :]]
 
 
 def _rewritten(found: Sequence[Token], at: int, text: str) -> tuple[list[Token], int] | None:
@@ -275,15 +275,15 @@ def _call(name: str, numbers: Sequence[str], at: Token) -> list[Token]:
 
 def _tokenize(text: str) -> list[Token]:
     try:
-        found = DIALECT.tokenize(text)
+        stream = DIALECT.tokenize(text)
     except TokenError as error:
         raise ParseError("a quotation or a comment has no end", text, _start(error, text)) from None
-    if not found:
+    if not stream:
         raise ParseError(_NOTHING, text, 0)
-    if found[0].token_type in Spark.Tokenizer.COMMANDS:  # sqlglot has not read on behind it
-        reason = f"{found[0].text} is a command of SQL; back-quotes make a name of it"
-        raise ParseError(reason, text, found[0].start)
-    return found
+    if stream[0].token_type in Spark.Tokenizer.COMMANDS:  # sqlglot has not read on behind it
+        reason = f"{stream[0].text} is a command of SQL; back-quotes make a name of it"
+        raise ParseError(reason, text, stream[0].start)
+    return stream
 
 
 def _start(error: TokenError, text: str) -> int:
@@ -390,15 +390,15 @@ def _unknown(word: str, functions: Collection[str]) -> str:
 
 def place_of_name(text: str, path: str) -> int | None:
     """Where a dotted path first stands in the text; None where it is spelt in another way."""
-    found = _tokenize(text)
+    stream = _tokenize(text)
     i = 0
-    while i < len(found):
-        end, spelt = i + 1, found[i].text
-        while end + 1 < len(found) and found[end].token_type is TokenType.DOT:
-            spelt += f".{found[end + 1].text}"
+    while i < len(stream):
+        end, spelt = i + 1, stream[i].text
+        while end + 1 < len(stream) and stream[end].token_type is TokenType.DOT:
+            spelt += f".{stream[end + 1].text}"
             end += 2
-        is_name = found[i].token_type not in (TokenType.STRING, TokenType.NUMBER)
+        is_name = stream[i].token_type not in (TokenType.STRING, TokenType.NUMBER)
         if is_name and path in (spelt, f"$['{spelt}']"):
-            return int(found[i].start)
+            return int(stream[i].start)
         i = end
     return None
