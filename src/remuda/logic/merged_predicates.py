@@ -57,13 +57,13 @@ def _settled(junction: Junction, group: Sequence[Predicate]) -> list[Predicate]:
 
 def _denial(junction: Junction, group: Sequence[Predicate]) -> Polarity | None:
     polarities = {one.polarity for one in group if type(one.condition) not in OF_LACK}
-    asked = {type(one.condition) for one in group if one.polarity is Polarity.INCLUDED}
+    kinds = {type(one.condition) for one in group if one.polarity is Polarity.INCLUDED}
     if junction is Or:
-        return Polarity.EXCLUDED if Polarity.EXCLUDED in polarities or Missing in asked else None
-    if asked - TWO_VALUED:
+        return Polarity.EXCLUDED if Polarity.EXCLUDED in polarities or Missing in kinds else None
+    if kinds - TWO_VALUED:
         return Polarity.EXCLUDED
     strong = Polarity.STRONGLY_EXCLUDED
-    return strong if strong in polarities or Exists in asked else None
+    return strong if strong in polarities or Exists in kinds else None
 
 
 def _united(junction: Junction, dimension: list[Predicate]) -> list[Predicate]:

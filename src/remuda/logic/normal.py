@@ -102,20 +102,20 @@ def _level(node: Expression, parts: Sequence[_Level]) -> _Level:
     if isinstance(node, Predicate):
         return None, [node]
     own: Junction = And if isinstance(node, And) else Or
-    found: list[Expression] = []
+    own_parts: list[Expression] = []
     for junction, inner in parts:
         if junction is own or junction is None:
-            found += inner
+            own_parts += inner
         elif not inner:  # false in an And, true in an Or
             return junction, inner
         else:
-            found.append(junction(*inner))
-    if len(found) != 1:
-        return own, found
-    only = found[0]
+            own_parts.append(junction(*inner))
+    if len(own_parts) != 1:
+        return own, own_parts
+    only = own_parts[0]
     if isinstance(only, And | Or):
         return type(only), list(only.parts)
-    return None, found
+    return None, own_parts
 
 
 def sizes(flattened: Expression) -> tuple[int, int]:

@@ -147,13 +147,13 @@ class _Simplifier:
 
 def _distinct(junction: Junction, parts: Sequence[Expression]) -> list[Expression]:
     """The parts, each once, without constants; but the constant that decides is the only part."""
-    found: dict[int, Expression] = {}
+    distinct: dict[int, Expression] = {}
     for part in parts:
         if isinstance(part, Predicate) or part.parts:
-            found[id(part)] = part
+            distinct[id(part)] = part
         elif not isinstance(part, junction):
             return [part]
-    return list(found.values())
+    return list(distinct.values())
 
 
 def _alternates(node: Expression, parts: Sequence[bool]) -> bool:
