@@ -215,14 +215,14 @@ def loosened(
         codes = [i for i, one in enumerate(loosening.operators) if one in operators]
         return np.flatnonzero(np.isin(kinds, codes))
 
-    at = those(*_BELOW)  # over integers, "less than" is "at most one less"
-    lo[at], hi[at] = 0, value[at] + below(rng, size[at] - value[at])
-    at = those(*_ABOVE)
-    lo[at], hi[at] = below(rng, value[at] + 1), size[at] - 1
-    at = those(Operator.BETWEEN)
-    lo[at], hi[at] = _interval_around(rng, value[at], size[at], loosening.range_size)
-    at = those(Operator.NOT_EQUAL)
-    lo[at] = hi[at] = _other(rng, value[at], size[at])
+    rows = those(*_BELOW)  # over integers, "less than" is "at most one less"
+    lo[rows], hi[rows] = 0, value[rows] + below(rng, size[rows] - value[rows])
+    rows = those(*_ABOVE)
+    lo[rows], hi[rows] = below(rng, value[rows] + 1), size[rows] - 1
+    rows = those(Operator.BETWEEN)
+    lo[rows], hi[rows] = _interval_around(rng, value[rows], size[rows], loosening.range_size)
+    rows = those(Operator.NOT_EQUAL)
+    lo[rows] = hi[rows] = _other(rng, value[rows], size[rows])
     owners, owned = _sets(rng, those(Operator.IN), those(Operator.NOT_IN), value, size, loosening)
     negated = np.zeros(len(value), np.bool_)
     negated[those(Operator.NOT_EQUAL, Operator.NOT_IN)] = True

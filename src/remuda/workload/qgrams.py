@@ -173,7 +173,7 @@ class Keywords:
             sizes_around(rng, self.query_size, self.query_spread, self.n_queries),
             sizes_around(rng, self.document_size, self.document_spread, self.n_documents),
         ]
-        found = [
+        corpora = [
             _long_enough(source, own)
             for source, own in zip(
                 (real_texts.queries(self.queries), real_texts.queries(self.documents)),
@@ -181,11 +181,11 @@ class Keywords:
                 strict=True,
             )
         ]
-        known = {word: None for several in found for text in several for word in text}
+        known = {word: None for several in corpora for text in several for word in text}
         word_dims, word_values, n_values, names = _split(list(known))
         numbers = {word: number for number, word in enumerate(known)}
         columns = []
-        for several, own in zip(found, sizes, strict=True):
+        for several, own in zip(corpora, sizes, strict=True):
             chosen = np.array([numbers[word] for text in several for word in text], np.int64)
             rows = np.repeat(np.arange(len(several)), [len(text) for text in several])
             columns.append(
@@ -196,14 +196,14 @@ class Keywords:
 
 def _long_enough(source: Iterator[str], sizes: Longs) -> list[list[str]]:
     """Texts that have a word of two letters at least, no more than there are sizes."""
-    found: list[list[str]] = []
+    texts: list[list[str]] = []
     for text in source:
         kept = [word for word in real_texts.words(text) if len(word) > 1]
         if kept:
-            found.append(kept)
-        if len(found) == len(sizes):
+            texts.append(kept)
+        if len(texts) == len(sizes):
             break
-    return found
+    return texts
 
 
 def _asked(
