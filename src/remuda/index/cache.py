@@ -69,18 +69,18 @@ def scratch(name: str) -> Path:
 
 def evict(most: int) -> None:
     """Remove the copies that were not used for longest until the others take no more than that."""
-    found = []
-    for one in cache_home().iterdir():
+    copies = []
+    for copy in cache_home().iterdir():
         try:
-            found.append((one.stat().st_mtime, _size(one), one))
+            copies.append((copy.stat().st_mtime, _size(copy), copy))
         except FileNotFoundError:  # another process did the same
             continue
-    total = sum(size for _, size, _ in found)
+    total = sum(size for _, size, _ in copies)
     newest = time.time() - _FRESH
-    for used, size, one in sorted(found):
+    for used, size, copy in sorted(copies):
         if total <= most or used > newest:
             break
-        shutil.rmtree(one, ignore_errors=True)
+        shutil.rmtree(copy, ignore_errors=True)
         total -= size
 
 

@@ -106,11 +106,11 @@ def best(
 
 def _kept_of_groups(keys: Sequence[np.ndarray], events: Longs, groups: Ragged, n: int) -> Longs:
     """Which hits are among the n best of some group of theirs, in order."""
-    at = np.repeat(np.arange(len(events)), np.diff(groups.starts))
-    order = np.lexsort((*(key[at] for key in keys), groups.items, events[at]))
-    of_event, of_group = events[at][order], groups.items[order]
+    hits = np.repeat(np.arange(len(events)), np.diff(groups.starts))
+    order = np.lexsort((*(key[hits] for key in keys), groups.items, events[hits]))
+    of_event, of_group = events[hits][order], groups.items[order]
     begins = np.ones(len(order), np.bool_)
     begins[1:] = (of_event[1:] != of_event[:-1]) | (of_group[1:] != of_group[:-1])
     first = np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0))
-    kept = np.unique(at[order[np.arange(len(order)) - first < n]])
+    kept = np.unique(hits[order[np.arange(len(order)) - first < n]])
     return kept[np.lexsort((*(key[kept] for key in keys), events[kept]))]

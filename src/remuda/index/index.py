@@ -122,14 +122,14 @@ class Index:
         the PS-Trees faster: criteria hang where such events seldom look. A few thousand suffice.
         """
         index = cls(matcher=matcher, live=live, scalars=scalars, hierarchies=hierarchies)
-        found = [one.bound(index.hierarchies) for one in _given(criteria)]
+        new = [one.bound(index.hierarchies) for one in _given(criteria)]
         if index.live:
             index._state = index._grown(
-                State(next_order=len(found)), map(Late, itertools.count(), found)
+                State(next_order=len(new)), map(Late, itertools.count(), new)
             )
-        elif found:
-            part = index._part(found, np.arange(len(found), dtype=np.int64), sample)
-            index._state = State((part,), next_order=len(found))
+        elif new:
+            part = index._part(new, np.arange(len(new), dtype=np.int64), sample)
+            index._state = State((part,), next_order=len(new))
         return index
 
     def __copy__(self) -> Index:
@@ -160,25 +160,25 @@ class Index:
 
     def add(self, criteria: Criterion | Iterable[Criterion]) -> None:
         """One criterion more, or many in one step; DuplicateCriterion if an id is taken."""
-        found = try_out(_given(criteria), self.hierarchies)
+        new = try_out(_given(criteria), self.hierarchies)
         with self._writing:
             state = self._state
-            for criterion in found:
+            for criterion in new:
                 if state.find(criterion.id) is not None:
                     raise DuplicateCriterion(criterion.id)
-            orders = range(state.next_order, state.next_order + len(found))
-            self._change(state, [], [*map(Late, orders, found)])
+            orders = range(state.next_order, state.next_order + len(new))
+            self._change(state, [], [*map(Late, orders, new)])
 
     def update(self, criteria: Criterion | Iterable[Criterion]) -> None:
         """Put each criterion in the place of the one with its id, or add it; all in one step."""
-        found = try_out(_given(criteria), self.hierarchies)
+        new = try_out(_given(criteria), self.hierarchies)
         with self._writing:
             state = self._state
-            wheres = [state.find(criterion.id) for criterion in found]
+            wheres = [state.find(criterion.id) for criterion in new]
             there = [where for where in wheres if where is not None]
             fresh = itertools.count(state.next_order)
             orders = [next(fresh) if where is None else state.order(where) for where in wheres]
-            self._change(state, there, [*map(Late, orders, found)])
+            self._change(state, there, [*map(Late, orders, new)])
 
     def remove(self, *ids: str) -> None:
         """Take criteria away in one step; CriterionNotFound if there is no such one."""
@@ -245,25 +245,25 @@ class Index:
         """
         state, question, event = self._state, Question.of(now, tags), _event(event)
         parts, tail = state.parts, state.tail
-        found: list[tuple[int, str]] = []
+        hits: list[tuple[int, str]] = []
         if tail.made is None:
             try:
-                found = tail.satisfied(event, question) if tail.late else []
+                hits = tail.satisfied(event, question) if tail.late else []
             except MemoryError:
                 raise
             except Exception:
                 parts = self._parts(state)
         else:
             parts = (*parts, tail.made)
-        if len(parts) == 1 and not found and (roster := parts[0].roster).ascends:
+        if len(parts) == 1 and not hits and (roster := parts[0].roster).ascends:
             rows = parts[0].match_one(event, question)
             return roster.names(np.sort(rows) if len(rows) > 1 else rows)
         for part in parts:
             rows = part.match_one(event, question)
             if len(rows):
                 orders = part.roster.orders[rows].tolist()
-                found += zip(orders, part.roster.names(rows), strict=True)
-        return [name for _, name in sorted(found)]
+                hits += zip(orders, part.roster.names(rows), strict=True)
+        return [name for _, name in sorted(hits)]
 
     def match_json(self, event: str | bytes, *, tags: Tags = None, now: Now = None) -> list[str]:
         """The same for an event in JSON text; ParseError where it is not JSON."""
@@ -373,13 +373,13 @@ class Index:
     def _all(self, events: Any, question: Question, threads: int | None) -> Matches:
         """The whole answer."""
         names = Names(self._state)
-        errors, found = [], []
+        errors, of_portions = [], []
         fields = partial(_fields, names.state) if question.weights is None else lambda: None
         find = self._finding(names, question)
         for portion, hits in self._portioned(events, find, threads, fields=fields):
             errors += [] if portion.errors is None else [portion.errors]
-            found.append(hits)
-        hits = joined(found or [none(0, scored=question.n is not None)])
+            of_portions.append(hits)
+        hits = joined(of_portions or [none(0, scored=question.n is not None)])
         return Matches.of(hits, names, pa.concat_arrays(errors) if errors else None)
 
     def _portioned(
@@ -542,14 +542,14 @@ class Index:
 
     def _failures(self, state: State) -> dict[str, str]:
         """The criteria that are set aside, and why."""
-        found = {late.criterion.id: late.failures[0] for late in state.tail if late.failures}
+        reasons = {late.criterion.id: late.failures[0] for late in state.tail if late.failures}
         parts = state.parts if state.tail.made is None else (*state.parts, state.tail.made)
         for part in parts:
             aside = part.aside()
             if aside is not None:
                 places = part.places()[aside[part.places()]]
-                found |= dict.fromkeys(part.roster.names(places.astype(np.int32)), part.why())
-        return found
+                reasons |= dict.fromkeys(part.roster.names(places.astype(np.int32)), part.why())
+        return reasons
 
     def save(self, path: str | PathLike[str]) -> str:
         """Write a new version into a directory or at a URI; only what changed. Its name."""
@@ -752,10 +752,10 @@ def _best(
     """The best of all parts; what one has reached is the bar for the next."""
     n, weighing = question.n or 0, Weighing.of(portion, question)
     bars: Bars | None = None
-    found: list[Hits] = []
+    of_parts: list[Hits] = []
     for part in parts:
         hits = part.best(portion, question, weighing, bars)
-        found.append(hits)
+        of_parts.append(hits)
         if (
             question.per is None
             and isinstance(part, Part)
@@ -767,8 +767,8 @@ def _best(
             priorities = part.roster.priorities if by_priority else NO_FLOATS
             bars = raised(bars, bars_of(hits, priorities, n))
     if len(parts) == 1 and parts[0].chooses:
-        return found[0]
-    hits = side_by_side(found, names.starts)
+        return of_parts[0]
+    hits = side_by_side(of_parts, names.starts)
     priorities = names.priorities(hits.rows) if question.by == "priority" else NO_FLOATS
     groups = names.groups(hits.rows, question)
     return best(hits, n, names.ranks(hits.rows), priorities, groups)

@@ -201,25 +201,25 @@ class Living:
             events = portion.encode(words.encoder, question.now)
             if not isinstance(portion.events, list):
                 events = words.batch(events)
-            found = self._owned(self._tree.match(events))
+            answer = self._owned(self._tree.match(events))
             since = self.removed[part.n_removed :]
             aside = self.aside()
         self._note(words, events)
-        if len(found.rows) and found.rows.max() >= part.n:
-            found = only(found, found.rows < part.n)
-        if self._checked[found.rows].any():
-            found = only(found, self._verified(found, portion, question.now))
+        if len(answer.rows) and answer.rows.max() >= part.n:
+            answer = only(answer, answer.rows < part.n)
+        if self._checked[answer.rows].any():
+            answer = only(answer, self._verified(answer, portion, question.now))
         since = [place for place in since if place < part.n]
         if since:
-            found = self._with(found, since, portion, question.now)
+            answer = self._with(answer, since, portion, question.now)
         if aside is not None:
-            found = only(found, ~aside[found.rows])
+            answer = only(answer, ~aside[answer.rows])
         if self.n_timed:
-            found = only(found, in_force(self.terms[found.rows], question.now))
+            answer = only(answer, in_force(self.terms[answer.rows], question.now))
         if question.tags is not None:
-            tagged = [question.admits(self.criteria[place]) for place in found.rows.tolist()]
-            found = only(found, np.array(tagged, np.bool_))
-        return found
+            tagged = [question.admits(self.criteria[place]) for place in answer.rows.tolist()]
+            answer = only(answer, np.array(tagged, np.bool_))
+        return answer
 
     def aside(self) -> Bools | None:
         """The places that depend on a dimension that fails, so that they match nothing."""

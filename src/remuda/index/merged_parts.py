@@ -95,21 +95,21 @@ def _gathered(
 ) -> Sequence[T]:
     """The items at the places of all sequences one after the other; what is stored stays so."""
     arrays: list[Array] = []
-    made: list[T] = []
+    in_memory: list[T] = []
     pieces, n_stored = [], 0
     for sequence in sequences:
-        stored, own, at = split(sequence)
-        pieces.append(np.where(at >= 0, at + n_stored, at - len(made)))
+        stored, own, slots = split(sequence)
+        pieces.append(np.where(slots >= 0, slots + n_stored, slots - len(in_memory)))
         if stored is not None:
             arrays.append(stored)
             n_stored += len(stored)
-        made += own
-    at = np.concatenate(pieces)[places]
-    is_stored = at >= 0
-    chosen = [made[i] for i in (~at[~is_stored]).tolist()]
+        in_memory += own
+    slots = np.concatenate(pieces)[places]
+    is_stored = slots >= 0
+    chosen = [in_memory[i] for i in (~slots[~is_stored]).tolist()]
     if len(chosen) == len(places):
         return chosen
-    taken = pa.chunked_array(arrays).take(pa.array(at[is_stored])).combine_chunks()
+    taken = pa.chunked_array(arrays).take(pa.array(slots[is_stored])).combine_chunks()
     if not chosen:
         return stored_as(taken)
     ranks = np.where(is_stored, np.cumsum(is_stored) - 1, ~(np.cumsum(~is_stored) - 1))
@@ -118,13 +118,13 @@ def _gathered(
 
 def _bytes(ids: Sequence[str]) -> Array:
     """The ids in UTF-8, whose order is that of code points."""
-    stored, made, at = split(ids)
+    stored, names, slots = split(ids)
     pieces = []
-    for start in range(0, len(made), _AT_ONCE):
-        some = [name.encode("utf-8", "surrogatepass") for name in made[start : start + _AT_ONCE]]
+    for start in range(0, len(names), _AT_ONCE):
+        some = [name.encode("utf-8", "surrogatepass") for name in names[start : start + _AT_ONCE]]
         pieces.append(pa.array(some, pa.large_binary()))
     own = pa.chunked_array(pieces, pa.large_binary()).combine_chunks()
-    return united(None if stored is None else stored.cast(pa.large_binary()), own, at)
+    return united(None if stored is None else stored.cast(pa.large_binary()), own, slots)
 
 
 def _checksums(names: Array) -> Halves:

@@ -54,9 +54,9 @@ def promises(plan: Plan, attribute_of_dim: Ints) -> Promises:
     """What clauses and their owners promise to an event."""
     table, exact = plan.conjunctions, _merits(plan).exact
     owners = plan.owners.items[~np.repeat(exact, np.diff(plan.owners.starts))]
-    asked = np.zeros(plan.n_criteria, np.bool_)
-    asked[np.where(owners < 0, ~owners, owners)] = True
-    asked[plan.cnf_owners.items] = True
+    inexact = np.zeros(plan.n_criteria, np.bool_)
+    inexact[np.where(owners < 0, ~owners, owners)] = True
+    inexact[plan.cnf_owners.items] = True
     return frozen(
         Promises(
             space_bounds(plan.programs, table.predicates, table.n_spaces),
@@ -64,7 +64,7 @@ def promises(plan: Plan, attribute_of_dim: Ints) -> Promises:
             attribute_of_dim,
             table.clauses,
             exact,
-            criteria_parts(plan.programs, table.predicates.dim, asked),
+            criteria_parts(plan.programs, table.predicates.dim, inexact),
         )
     )
 
@@ -107,14 +107,14 @@ def item_bounds(plan: Plan) -> ItemBounds:
     Weights below zero count as 0.
     """
     table, programs = plan.conjunctions, plan.programs
-    found = _merits(plan)
-    rows = np.maximum(largest(plan.owners, found.of_owners), 0.0)
+    ceilings = _merits(plan)
+    rows = np.maximum(largest(plan.owners, ceilings.of_owners), 0.0)
     leaves = np.maximum(leaf_bounds(programs, table.predicates), 0.0)
     items = np.zeros(len(table.clauses.items))
     _raise_items(table.clauses, plan.owners, programs, leaves, table.predicates.on_missing, items)
     sizes = np.diff(table.clauses.starts)
     sums = np.add.reduceat(np.append(items, 0.0), table.clauses.starts[:-1])
-    loose = ~found.exact | ((sums < rows * (1 - _ROUNDING)) & (sizes > 0))
+    loose = ~ceilings.exact | ((sums < rows * (1 - _ROUNDING)) & (sizes > 0))
     items[np.repeat(loose, sizes)] = 0.0
     spare = np.zeros(len(items))
     _add_to_first(table.clauses, table.predicates.on_missing, np.where(loose, rows, 0.0), spare)
@@ -163,8 +163,8 @@ def _raise_items(
 @kernel
 def _most_of_literal(literal: int, criterion: int, programs: Programs, leaf_most: Floats) -> float:
     most = 0.0
-    for at in range(programs.starts[criterion], programs.starts[criterion + 1]):
-        code = programs.codes[at]
+    for step in range(programs.starts[criterion], programs.starts[criterion + 1]):
+        code = programs.codes[step]
         if code >= 0 and programs.leaf_literal[code] == literal:
             most = max(most, leaf_most[code])
     return most
@@ -229,23 +229,23 @@ def _is_written(
     last = -programs.codes[end - 1] - 1
     last_and = end - 1 if last >= 0 and not last & 1 else end
     n_groups = 0
-    for at in range(begin, last_and):
-        code = programs.codes[at]
+    for step in range(begin, last_and):
+        code = programs.codes[step]
         if code >= 0:
             if leaf_most[code] > 0 and on_missing[programs.leaf_literal[code]]:
                 return False  # what scores has no list
             continue
         n_parts, either = (-code - 1) >> 1, (-code - 1) & 1
-        if not either or n_parts > at - first:
+        if not either or n_parts > step - first:
             return False
-        for alone in range(first, at - n_parts):
+        for alone in range(first, step - n_parts):
             if not _uses(programs, alone, alone + 1, row, rows, clauses, used):
                 return False
             n_groups += 1
-        if not _uses(programs, at - n_parts, at, row, rows, clauses, used):
+        if not _uses(programs, step - n_parts, step, row, rows, clauses, used):
             return False
         n_groups += 1
-        first = at + 1
+        first = step + 1
     for alone in range(first, last_and):
         if not _uses(programs, alone, alone + 1, row, rows, clauses, used):
             return False
@@ -264,10 +264,10 @@ def _uses(
         if used[j] or n_items != end - begin:
             continue
         same = True
-        for at in range(begin, end):
+        for step in range(begin, end):
             met = False
             for place in range(clauses.starts[clause], clauses.starts[clause + 1]):
-                met |= clauses.items[place] == programs.leaf_literal[programs.codes[at]]
+                met |= clauses.items[place] == programs.leaf_literal[programs.codes[step]]
             same &= met
         if same:
             used[j] = True

@@ -47,7 +47,7 @@ Answering = Callable[[Part, Sequence[Region], Question], Found]
 
 def undecided(parts: Sequence[Part], region: Region, question: Question) -> list[Undecided]:
     """The criteria that some event of the region satisfies and some does not, by their order."""
-    found: list[tuple[int, Undecided]] = []
+    pairs: list[tuple[int, Undecided]] = []
     for part in parts:
         laid = _laid(part, [region])
         rows = part.segment.widened.possible(laid)
@@ -60,8 +60,8 @@ def undecided(parts: Sequence[Part], region: Region, question: Question) -> list
                 needed = tuple(sorted(map(str, _needed(criterion.expression, region))))
                 exact = sure[place] and not doubt and not part.segment.widened.blurs(region)
                 order = int(part.roster.orders[place])
-                found.append((order, Undecided(criterion.id, needed, exact)))
-    return [one for _, one in sorted(found, key=lambda pair: pair[0])]
+                pairs.append((order, Undecided(criterion.id, needed, exact)))
+    return [one for _, one in sorted(pairs, key=lambda pair: pair[0])]
 
 
 def possible(part: Part, regions: Sequence[Region], question: Question) -> Found:

@@ -163,7 +163,7 @@ class Widened:
         self, path: Attribute, values: Values | Between, now: int, encoder: Encoder
     ) -> dict[int, set[int]]:
         """The spaces of values that were written down, each looked at in all ways."""
-        found: dict[int, set[int]] = {}
+        by_dim: dict[int, set[int]] = {}
         starts = self.plan.conjunctions.space_starts
         for one in encoder.origins:
             if not isinstance(one.origin, Attribute) or one.origin.path != path:
@@ -180,8 +180,8 @@ class Widened:
                 for dim in of_origin:
                     inside = [space for space in case if starts[dim] < space < starts[dim + 1]]
                     own = [space - int(starts[dim]) for space in inside] or [0]
-                    found.setdefault(dim, set()).update(own)
-        return found
+                    by_dim.setdefault(dim, set()).update(own)
+        return by_dim
 
 
 def _expanded(los: list[int], his: list[int]) -> NDArray[np.int64]:
@@ -222,14 +222,14 @@ class _Bound:
 
     def loose(self) -> Bools:
         """The dimensions of which it is not known which spaces are possible."""
-        found = []
+        flags = []
         for dimension, spaces in zip(
             self.vocabulary.dimensions, self.vocabulary.spaces, strict=True
         ):
             term = dimension.term
             plain = isinstance(term, Attribute) and isinstance(spaces, ValueSpaces | LackSpaces)
-            found.append(not plain or (isinstance(term, Attribute) and self._is_bound(term)))
-        return np.array(found, np.bool_)
+            flags.append(not plain or (isinstance(term, Attribute) and self._is_bound(term)))
+        return np.array(flags, np.bool_)
 
     def blurs(self, region: Region) -> bool:
         """Whether the region says something of paths beyond those that it names."""
@@ -326,8 +326,8 @@ def _possible(
         lay_out(event, begin, end, dim_of_space)
         n_touched = 0
         for i in range(hit_starts[region], hit_starts[region + 1]):
-            found = clause_grade(hits[i], clauses, lexicon, place)
-            if found == NONE:
+            grade = clause_grade(hits[i], clauses, lexicon, place)
+            if grade == NONE:
                 continue
             for j in range(owners.starts[hits[i]], owners.starts[hits[i] + 1]):
                 criterion = owners.items[j] if owners.items[j] >= 0 else ~owners.items[j]
@@ -340,7 +340,7 @@ def _possible(
                             0
                         ]
                 if not checked[criterion]:
-                    best[criterion] = max(best[criterion], found)
+                    best[criterion] = max(best[criterion], grade)
         for criterion in always:
             if not tried[criterion]:
                 tried[criterion] = True

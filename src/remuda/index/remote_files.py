@@ -165,14 +165,14 @@ def _created(files: Any, path: str, body: bytes) -> None:
 def _written(facts: Mapping[str, Any]) -> float:
     """When a file was written, as the file system says it; now where it does not."""
     for name in ("LastModified", "last_modified", "updated", "mtime", "created"):
-        found = facts.get(name)
-        if isinstance(found, str):
+        moment = facts.get(name)
+        if isinstance(moment, str):
             with suppress(ValueError):
-                found = datetime.fromisoformat(found)
-        if isinstance(found, datetime):
-            return found.replace(tzinfo=found.tzinfo or UTC).timestamp()
-        if isinstance(found, int | float):
-            return float(found)
+                moment = datetime.fromisoformat(moment)
+        if isinstance(moment, datetime):
+            return moment.replace(tzinfo=moment.tzinfo or UTC).timestamp()
+        if isinstance(moment, int | float):
+            return float(moment)
     return time.time()
 
 

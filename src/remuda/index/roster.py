@@ -218,30 +218,30 @@ class Tags:
 
     def of_any(self, tags: frozenset[str]) -> Ints:
         """The places that have any of the tags, ascending; remembered."""
-        found = self._asked.get(tags)
-        if found is None:
+        places = self._asked.get(tags)
+        if places is None:
             pieces = [np.empty(0, np.int32), *map(self._of_one, tags)]
-            found = frozen(np.unique(np.concatenate(pieces)))
+            places = frozen(np.unique(np.concatenate(pieces)))
             if len(self._asked) >= _REMEMBERED:
                 self._asked = {}  # another thread may still read the old one
-            self._asked[tags] = found
-        return found
+            self._asked[tags] = places
+        return places
 
     def mask(self, tags: frozenset[str], n: int) -> Bools:
         """Whether each of n places has any of the tags; the last few are remembered."""
-        found = self._masks.get(tags)
-        if found is None:
-            found = np.zeros(n, np.bool_)
-            found[self.of_any(tags)] = True
+        flags = self._masks.get(tags)
+        if flags is None:
+            flags = np.zeros(n, np.bool_)
+            flags[self.of_any(tags)] = True
             if len(self._masks) >= _MASKS:
                 self._masks = {}
-            self._masks[tags] = frozen(found)
-        return found
+            self._masks[tags] = frozen(flags)
+        return flags
 
     def groups(self, per: str, n: int) -> Groups:
         """The groups of n places by the tags `per:…`; those without any are one more group."""
-        found = self._groups.get(per)
-        if found is None:
+        grouping = self._groups.get(per)
+        if grouping is None:
             begin, mark = bisect_left(self.names, f"{per}:"), f"{per}:"
             end = begin
             while end < len(self.names) and self.names[end].startswith(mark):
@@ -254,9 +254,9 @@ class Tags:
                 np.append(starts - starts[0], len(places) + len(rest)),
                 np.concatenate([places, rest]),
             )
-            found = Groups([*names, None], frozen(invert(rows, n)))
-            self._groups = {**self._groups, per: found} if len(self._groups) < _MASKS else {}
-        return found
+            grouping = Groups([*names, None], frozen(invert(rows, n)))
+            self._groups = {**self._groups, per: grouping} if len(self._groups) < _MASKS else {}
+        return grouping
 
     def _of_one(self, tag: str) -> Ints:
         at = bisect_left(self.names, tag)

@@ -282,14 +282,14 @@ class Segment:
     ) -> list[Ranked]:
         """The best of each matcher; what the first one reaches is the bar for the other."""
         choice = self._choice(wanted, weighed)
-        found = [self._best_of(self.matcher, 0, events, choice, weighed, bars)]
+        of_matchers = [self._best_of(self.matcher, 0, events, choice, weighed, bars)]
         if self.plan.cnf.n_rows:
             if not len(wanted.groups.starts):
-                reached = choosing.bars_of(found[0], wanted.priorities, wanted.n)
+                reached = choosing.bars_of(of_matchers[0], wanted.priorities, wanted.n)
                 bars = choosing.raised(bars, reached)
             choice = choice._replace(written=False)  # a row may be met by less than its best
-            found.append(self._best_of(self.cnf, 1, events, choice, weighed, bars))
-        return found
+            of_matchers.append(self._best_of(self.cnf, 1, events, choice, weighed, bars))
+        return of_matchers
 
     def _choice(self, wanted: Wanted, weighed: Weighed | None) -> Choice:
         plan, bounds = self.plan, self.plan.bounds
@@ -330,7 +330,7 @@ class Segment:
         best_first = not kind and choice.by_clauses
         best_first = best_first and self._owning.best_first(choice.ranks)
         owned = Owned(owners.sole, owners.rows, bounds, best_first)
-        asked = Asked(
+        questions = Asked(
             frozen(events.starts[:]),  # some come from Arrow: one kernel for all
             events.spaces,
             *((NO_LONGS, NO_INTS, NO_FLOATS, NO_FLOATS) if weighed is None else weighed[:4]),
@@ -344,14 +344,14 @@ class Segment:
             if promises is not None and kind:
                 promises = promises._replace(exact=NO_BOOLS)
         if promises is None and contract.ranking(matcher):
-            ranked = matcher.best(owned, choice, asked, room, self.words.attribute_of_dim)
+            ranked = matcher.best(owned, choice, questions, room, self.words.attribute_of_dim)
         else:
             hits = matcher.match(events)
-            told = hits.starts, hits.rows
+            hit_rows = hits.starts, hits.rows
             starts, rows, scores = (
-                choose(*told, owned, choice, asked, room)
+                choose(*hit_rows, owned, choice, questions, room)
                 if promises is None
-                else choose_promised(*told, promises, owned, choice, asked, room)
+                else choose_promised(*hit_rows, promises, owned, choice, questions, room)
             )
             ranked = Ranked(starts, rows, scores, hits.candidates, 0, 0)
         self._owning.give_back(empty)
@@ -359,16 +359,16 @@ class Segment:
 
     def _owned(self, hits: Hits, owners: Owners, events: EventBatch) -> Hits:
         """The owners of the clauses that were hit, checked where clauses are only necessary."""
-        found = owners.hit(hits)
+        of_owners = owners.hit(hits)
         if not self._owning.doubtful:
-            return found
+            return of_owners
         room = self._owning.lend_to_check()
         starts, rows = _checked(
-            found.starts, found.rows, self.plan.checked, events.starts, events.spaces, room,
+            of_owners.starts, of_owners.rows, self.plan.checked, events.starts, events.spaces, room,
             self._programs,
         )  # fmt: skip
         self._owning.checking.append(room)
-        return Hits(starts, rows, found.candidates)
+        return Hits(starts, rows, of_owners.candidates)
 
     def _owned_alone(self, hits: Hits, spaces: Ints) -> Hits:
         """The same for one event."""

@@ -272,13 +272,13 @@ class Tail:
 
     def hits(self, portion: Portion, question: Question) -> Hits:
         """The places of those that each event satisfies."""
-        asked = self.asked(question)
+        pairs = self.asked(question)
         rows: list[int] = []
         starts = [0]
         for event in portion.objects():
-            rows += [at for at, one in asked if one.criterion.holds(event, now=question.now)]
+            rows += [place for place, one in pairs if one.criterion.holds(event, now=question.now)]
             starts.append(len(rows))
-        n_evaluated = len(portion) * len(asked)
+        n_evaluated = len(portion) * len(pairs)
         return Hits(np.array(starts, np.int64), np.array(rows, np.int32), n_evaluated)
 
     def best(self, portion: Portion, question: Question, weighing: Weighing | None) -> Hits:
@@ -397,15 +397,15 @@ class State:
 
     def positions(self, tags: frozenset[str] | None = None) -> Longs:
         """Where those are that are still there and have any of the tags, in insertion order."""
-        found, first = [], 0
+        pieces, first = [], 0
         for part in self.parts:
             places = part.places()
             if tags is not None:
                 places = np.intersect1d(places, part.roster.tags.of_any(tags))
-            found.append(places + first)
+            pieces.append(places + first)
             first += len(part.roster)
         late = [tags is None or not tags.isdisjoint(one.criterion.tags) for one in self.tail]
-        positions = np.concatenate([*found, first + np.flatnonzero(late)]).astype(np.int64)
+        positions = np.concatenate([*pieces, first + np.flatnonzero(late)]).astype(np.int64)
         return positions[np.argsort(self.orders()[positions], kind="stable")]
 
     def criteria(self) -> list[Criterion]:
@@ -498,17 +498,17 @@ class Names(Sequence[str]):
         """The names of those groups; none where the question asks for none."""
         if question.per is None:
             return [[] for _ in positions]
-        found = []
+        names = []
         numbers = np.searchsorted(self.starts, positions, side="right") - 1
         for number, position in zip(numbers.tolist(), positions.tolist(), strict=True):
             place = position - int(self.starts[number])
             if number == len(self.state.parts):
-                found.append(question.groups(self.state.tail.late[place].criterion.tags))
+                names.append(question.groups(self.state.tail.late[place].criterion.tags))
             else:
                 roster = self.state.parts[number].roster
                 groups = roster.tags.groups(question.per, len(roster))
-                found.append([groups.names[one] for one in groups.of_places.row(place).tolist()])
-        return found
+                names.append([groups.names[one] for one in groups.of_places.row(place).tolist()])
+        return names
 
     def ranks(self, positions: Ints) -> Ints:
         """The places of the ids at the positions among themselves, by code point."""

@@ -116,7 +116,7 @@ def publish(
     listed = []
     with store.new(VERSIONS, version) as writing:
         for number, (segment, alive) in enumerate(entries):
-            (told, checksum), file = store.manifest(segment), None
+            (manifest, checksum), file = store.manifest(segment), None
             if alive is not None:
                 file = f"alive-{number}-{own}"  # a name that no other builder uses
                 writing.write(file, [np.packbits(alive).tobytes()])
@@ -124,8 +124,8 @@ def publish(
                 {
                     "segment": segment,
                     "alive": file,
-                    "criteria": told["criteria"],
-                    "bytes": sum(one["size"] for one in told["files"].values()),
+                    "criteria": manifest["criteria"],
+                    "bytes": sum(one["size"] for one in manifest["files"].values()),
                     "manifest": checksum,
                 }
             )

@@ -37,17 +37,17 @@ def taken(arrays: Sequence[Array], positions: NDArray[Any]) -> Array:
     begins, owners = _runs(places, firsts)
     order = np.argsort(owners, kind="stable")
     bounds = np.searchsorted(owners, np.arange(len(arrays) + 1), sorter=order).tolist()
-    asked = [
+    shares = [
         (array, int(first), _starts(array), order[begin:end])
         for array, first, begin, end in zip(arrays, firsts, bounds, bounds[1:], strict=False)
         if begin < end
     ]
-    total = sum(_measure(places, begins, runs, *of, offsets) for _, *of, runs in asked)
+    total = sum(_measure(places, begins, runs, *of, offsets) for _, *of, runs in shares)
     if total > _MOST:
         raise RemudaError(f"the ids of one answer take {total:,} bytes: ask about fewer events")
     np.cumsum(offsets, out=offsets)
     out = np.empty(total + 8, np.uint8)
-    for array, *of, runs in asked:
+    for array, *of, runs in shares:
         data = _bytes(array.buffers()[2])
         _copy(places, begins, runs, *of, offsets, data, _words(data), out, _words(out))
     buffers = None, pa.py_buffer(offsets), pa.py_buffer(out[:total])
@@ -131,26 +131,26 @@ def _copy(
         while last_run < len(runs) and n < _AHEAD:
             run = runs[last_run]
             for i in range(begins[run], begins[run + 1]):
-                at = np.uint64(starts[np.int64(positions[i]) - first])
-                if at < n_words:
-                    read ^= words[at]
+                source = np.uint64(starts[np.int64(positions[i]) - first])
+                if source < n_words:
+                    read ^= words[source]
             n += begins[run + 1] - begins[run]
             last_run += 1
         for run in runs[first_run:last_run]:
             for i in range(begins[run], begins[run + 1]):
-                at = np.uint64(starts[np.int64(positions[i]) - first])
+                source = np.uint64(starts[np.int64(positions[i]) - first])
                 to, end = np.uint64(offsets[i]), np.uint64(offsets[i + 1])
                 while to < end:
-                    if at < n_words:
-                        word, left = words[at], end - to
+                    if source < n_words:
+                        word, left = words[source], end - to
                         if left < _WORD:
                             mask = (_ONE << (left * _WORD)) - _ONE  # its first bytes are the low
                             word = word & mask | out_words[to] & ~mask
                         out_words[to] = word
                     else:  # the last bytes of the array
                         for j in range(end - to):
-                            out[to + np.uint64(j)] = data[at + np.uint64(j)]
-                    at += _WORD
+                            out[to + np.uint64(j)] = data[source + np.uint64(j)]
+                    source += _WORD
                     to += _WORD
         first_run = last_run
     return np.int64(read)  # type: ignore[return-value]
