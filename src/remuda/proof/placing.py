@@ -116,13 +116,13 @@ def _put_each(node: Any, step: Every | _Such, rest: Sequence[_Place], value: Any
 @lru_cache(maxsize=4096)
 def _query_places(text: str) -> tuple[_Place, ...]:
     """Steps that the query walks, among others."""
-    found: list[_Place] = []
+    places: list[_Place] = []
     query: Any = JSONPathEnvironment(strict=True).compile(text)
     for segment in query.segments:
         if isinstance(segment, JSONPathRecursiveDescentSegment):
-            found += ["deeper", Every()]
-        found.append(_selected(segment.selectors[0]))
-    return tuple(found)
+            places += ["deeper", Every()]
+        places.append(_selected(segment.selectors[0]))
+    return tuple(places)
 
 
 def _selected(selector: Any) -> _Place:

@@ -200,14 +200,14 @@ class _Run:
         events = batch.objects()
         sample = {one.id: one for one in self.sample()}
         before: Criterion | None = None
-        for event, owner, found in zip(events, owners, self._found(batch, events), strict=True):
+        for event, owner, answer in zip(events, owners, self._found(batch, events), strict=True):
             self.n_events += 1
             self.coverage.look(event, self.now)
-            if isinstance(found, str):
-                self._note(None, "match_many", event, False, found)
+            if isinstance(answer, str):
+                self._note(None, "match_many", event, False, answer)
                 continue
             compared: dict[str, Criterion | None] = dict(sample)
-            compared |= {name: self._criterion(name) for name in found if name not in sample}
+            compared |= {name: self._criterion(name) for name in answer if name not in sample}
             if owner is not None:
                 compared[owner.id] = owner
             truths: dict[str, Answer] = {
@@ -215,7 +215,7 @@ class _Run:
                 for name, one in compared.items()
             }
             self.n_comparisons += len(truths)
-            self._note_all("match_many", event, truths, dict.fromkeys(found, True))
+            self._note_all("match_many", event, truths, dict.fromkeys(answer, True))
             if self.n_events % _SINGLY == 1 or owner is not before:
                 self._ask_alone(event, truths)
             before = owner
@@ -236,16 +236,16 @@ class _Run:
 
     def _ask_alone(self, event: Any, truths: Mapping[str, Answer]) -> None:
         """The same by the way of single events, and the scores of all that hold."""
-        for asked in ("match", "top"):
+        for way in ("match", "top"):
             try:
-                found = self._all(asked, event)
+                answers = self._all(way, event)
             except Exception as error:
-                self._note(None, asked, event, False, _words(error))
+                self._note(None, way, event, False, _words(error))
                 continue
-            names = {*found, *(name for name, truth in truths.items() if truth)}
-            expected = {name: self._truth(asked, name, event) for name in names}
+            names = {*answers, *(name for name, truth in truths.items() if truth)}
+            expected = {name: self._truth(way, name, event) for name in names}
             self.n_comparisons += len(names)
-            self._note_all(asked, event, expected, found)
+            self._note_all(way, event, expected, answers)
 
     def _all(self, asked: str, event: Any) -> dict[str, Answer]:
         """What the index answers for each criterion that it finds."""

@@ -16,15 +16,15 @@ def smallest(event: Any, shows: Callable[[Any], bool], *, steps: int = _STEPS) -
     `shows` is true of the event; it is asked `steps` times at most.
     """
     left = steps
-    found = True
-    while found:
-        found = False
+    shrinks = True
+    while shrinks:
+        shrinks = False
         for simpler in _simpler(event):
             if left == 0:
                 return event
             left -= 1
             if shows(simpler):
-                event, found = simpler, True
+                event, shrinks = simpler, True
                 break
     return event
 

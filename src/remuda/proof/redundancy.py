@@ -173,18 +173,18 @@ class _Search:
 
     def _holding(self, forms: Sequence[_Form], rng: Random) -> Iterator[Ints | None]:
         """Of each form: the positions that hold for all witnesses of its clauses."""
-        asked = [(form.clauses or [])[:_WITNESSED] for form in forms]
-        clauses = (self._clause(clause) for several in asked for clause in several)
+        of_forms = [(form.clauses or [])[:_WITNESSED] for form in forms]
+        clauses = (self._clause(clause) for several in of_forms for clause in several)
         scalars = self.index.scalars
         made = list(witnesses(clauses, rng, _WITNESSES, scalars=scalars, now=self.now))
         matches = self.index.match_many([event for row in made for event in row], now=self.now)
-        at = row = 0
-        for several in asked:
+        first = row = 0
+        for several in of_forms:
             own = made[row : row + len(several)]
             row += len(several)
             n = sum(map(len, own))
-            spans = pairwise(matches.offsets[at : at + n + 1].tolist())
-            at += n
+            spans = pairwise(matches.offsets[first : first + n + 1].tolist())
+            first += n
             found = [matches.positions[begin:end] for begin, end in spans]
             yield reduce(_common, found) if own and all(own) else None
 

@@ -192,13 +192,13 @@ def _texts(text: str) -> list[str]:
 
 
 def _shifted(value: Any, step: timedelta) -> list[Any]:
-    found = []
+    values = []
     for sign in (-1, 1):
         try:
-            found.append(value + sign * step)
+            values.append(value + sign * step)
         except OverflowError:  # the end of the calendar
             continue
-    return found
+    return values
 
 
 def near(predicate: Predicate, rng: Random) -> list[Any]:

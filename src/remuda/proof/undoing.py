@@ -111,14 +111,14 @@ def _by_field(operation: operations.DateTime) -> dict[Any, list[int]]:
     """A few moments of each value that the field can have."""
     start = (datetime(2023, 12, 24, tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
     steps = ((86_400_000, 400), (3_600_000, 24), (60_000, 60), (1_000, 60), (1, 1_000))
-    found: dict[Any, list[int]] = {}
+    moments: dict[Any, list[int]] = {}
     for step, n in steps:
         for i in range(n):
             moment = start + i * step
-            several = found.setdefault(key(operation.apply(moment, 0)), [])
+            several = moments.setdefault(key(operation.apply(moment, 0)), [])
             if len(several) < 2:
                 several.append(moment)
-    return found
+    return moments
 
 
 # What the letters of Java's DateTimeFormatter write, of a moment in UTC.
