@@ -41,13 +41,13 @@ def read(path: Path) -> list[SetAside]:
         lines = path.read_bytes().splitlines() if path.exists() else []
     except OSError as error:
         raise StorageError(str(path), error.strerror or str(error)) from None
-    found = []
+    entries = []
     for line in lines:
         try:
-            found.append(msgspec.json.decode(line, type=SetAside))
+            entries.append(msgspec.json.decode(line, type=SetAside))
         except msgspec.DecodeError:
             continue
-    return found
+    return entries
 
 
 def write(path: Path, more: Iterable[SetAside]) -> list[SetAside]:
@@ -81,7 +81,7 @@ def warn(new: Iterable[SetAside]) -> None:
 
 def readable(index: Index, name: str) -> tuple[list[Criterion], list[SetAside]]:
     """The criteria of a saved index that can be read, in their order, and the others."""
-    found: list[tuple[int, Criterion]] = []
+    pairs: list[tuple[int, Criterion]] = []
     unread = []
     for part in index.parts:
         roster = part.roster
@@ -91,8 +91,8 @@ def readable(index: Index, name: str) -> tuple[list[Criterion], list[SetAside]]:
             except Exception as error:
                 unread.append(SetAside(-1, name, roster.ids[place], described(error), ""))
             else:
-                found.append((int(roster.orders[place]), criterion))
-    return [one for _, one in sorted(found, key=lambda pair: pair[0])], unread
+                pairs.append((int(roster.orders[place]), criterion))
+    return [one for _, one in sorted(pairs, key=lambda pair: pair[0])], unread
 
 
 def set_aside(

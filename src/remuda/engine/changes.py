@@ -73,15 +73,15 @@ def decode(body: memoryview) -> Change:
 
 def several(criteria: Criterion | Iterable[Criterion]) -> tuple[Criterion, ...]:
     """One criterion or many as many; no id may come twice."""
-    found = (criteria,) if isinstance(criteria, Criterion) else tuple(criteria)
+    many = (criteria,) if isinstance(criteria, Criterion) else tuple(criteria)
     seen: set[str] = set()
-    for one in found:
+    for one in many:
         if not isinstance(one, Criterion):
             raise TypeError(f"criteria are needed, not {one!r}")
         if one.id in seen:
             raise DuplicateCriterion(one.id)
         seen.add(one.id)
-    return found
+    return many
 
 
 def documents(criteria: Iterable[Criterion]) -> list[msgspec.Raw]:

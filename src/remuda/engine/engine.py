@@ -349,14 +349,14 @@ class Engine:
         try:
             return list(index)
         except Exception:
-            found, unread = readable(index, name)
+            criteria, unread = readable(index, name)
         new = [one for one in unread if one not in self._unread]
         self._unread = self._unread + new
         if self._store is not None and not self._store.log.closed:
             self._store.set_aside(new)
         else:
             warn(new)
-        return found
+        return criteria
 
     def _trees(self, slot: Slot | None) -> Hierarchies:
         return self._hierarchies if slot is None else slot.index.hierarchies
@@ -395,14 +395,14 @@ class Engine:
         _check_name(name)
         how: dict[str, Any] = {"matcher": self._matcher, "scalars": list(self._scalars)}
         index = Index.build(criteria, hierarchies=self._hierarchies, **how)
-        made = changes.Made(name, hierarchies=listed_trees(self._hierarchies), **how)
+        settings = changes.Made(name, hierarchies=listed_trees(self._hierarchies), **how)
         with self._naming:
             if name in self._slots:
                 return False
             since = self._store.log.end if self._store is not None else 0
             slot = Slot(index, self._next_index, since=since, n_changes=1)
             slots = self._slots | {name: slot}
-            body = changes.encode(changes.Put(slot.number, texts, made))
+            body = changes.encode(changes.Put(slot.number, texts, settings))
             position = self._logged(body, partial(self._name, slots))
         self._settle(position)
         return True

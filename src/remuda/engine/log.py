@@ -306,13 +306,13 @@ def _was_durable(data: memoryview, broken: int, position: int) -> bool:
 
 def _preface(path: Path, data: memoryview) -> int:
     """The length of the preface, once the format is seen to be ours."""
-    found = _PREFACE.match(data)
-    if found is None:
+    match = _PREFACE.match(data)
+    if match is None:
         raise StorageError(str(path), "it is damaged at byte 0: it does not begin as a log does")
-    if int(found[1]) > FORMAT:
-        reason = f"it has format {int(found[1])}; this remuda reads up to {FORMAT}"
+    if int(match[1]) > FORMAT:
+        reason = f"it has format {int(match[1])}; this remuda reads up to {FORMAT}"
         raise StorageError(str(path), reason)
-    return found.end()
+    return match.end()
 
 
 def _mapped(path: Path) -> memoryview:

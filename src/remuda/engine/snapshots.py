@@ -70,17 +70,17 @@ class Snapshot:
 def snapshot(name: str, index: Index) -> Snapshot:
     """The sizes of the index as it is now."""
     segments = [part.segment for part in index.parts]
-    found: dict[tuple[str, str], DimensionSize] = {}
+    sizes: dict[tuple[str, str], DimensionSize] = {}
     for segment in segments:
         for one in _dimensions(segment.words.vocabulary, segment.plan):
-            known = found.setdefault(
+            known = sizes.setdefault(
                 (one.attribute, one.view), DimensionSize(one.attribute, one.view)
             )
             known.spaces += one.spaces
             known.predicates += one.predicates
             known.uses += one.uses
             known.busiest = max(known.busiest, one.busiest)
-    by_use = sorted(found.values(), key=lambda one: (-one.uses, one.attribute, one.view))
+    by_use = sorted(sizes.values(), key=lambda one: (-one.uses, one.attribute, one.view))
     clusters = tuple(told for one in segments if (told := one.stats()))
     return Snapshot(name, index.stats(), tuple(by_use), clusters)
 

@@ -199,13 +199,13 @@ class Recovery:
 
     def set_aside(self) -> list[SetAside]:
         """What could not be applied, and is not made good by what came later."""
-        found = [
+        of_slots = [
             replace(one, index=name)
             for name, slot in self.slots.items()
             if slot.number in self.pending
             for one in self.pending[slot.number].set_aside
         ]
-        return sorted([*self._bad, *found], key=lambda one: one.position)
+        return sorted([*self._bad, *of_slots], key=lambda one: one.position)
 
     def _apply(self, position: int, change: Change) -> None:
         if position >= self._position:
