@@ -123,18 +123,18 @@ class CutArrow:
 
     def take(self, piece: bytes) -> list[bytes]:
         self._held += piece
-        found = []
+        batches = []
         while (size := self._size()) is not None and size <= len(self._held):
             message = bytes(self._held[:size])
             del self._held[:size]
             kind = _kind(message)
             if kind == _BATCH:
-                found.append(self._before + message)
+                batches.append(self._before + message)
             elif kind is not None:
                 self._before += message
             if len(self._before) > self._most:
                 raise Refused(413, f"dictionaries have {self._most:,} bytes at most")
-        return found
+        return batches
 
     def rest(self) -> list[bytes]:
         if self._held:

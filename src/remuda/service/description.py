@@ -56,7 +56,7 @@ def _types(endpoints: Iterable[Endpoint]) -> Iterator[Any]:
 
 
 def _operation(endpoint: Endpoint, schemas: Mapping[Any, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    operation: dict[str, Any] = {
         "operationId": endpoint.name,
         "summary": endpoint.summary,
         "security": [],
@@ -70,15 +70,15 @@ def _operation(endpoint: Endpoint, schemas: Mapping[Any, Any]) -> dict[str, Any]
         },
     }
     if endpoint.role is not None:
-        found["x-role"] = endpoint.role.name.lower()
+        operation["x-role"] = endpoint.role.name.lower()
     if endpoint.takes:
-        found["requestBody"] = {"required": True, "content": _content(endpoint.takes, schemas)}
+        operation["requestBody"] = {"required": True, "content": _content(endpoint.takes, schemas)}
     kind, document = endpoint.refusal
-    found["responses"]["default"] = {
+    operation["responses"]["default"] = {
         "description": "Why it was refused",
         "content": {kind: {"schema": schemas[document]}},
     }
-    return found
+    return operation
 
 
 def _content(types: Mapping[str, Any], schemas: Mapping[Any, Any]) -> dict[str, Any]:

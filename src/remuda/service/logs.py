@@ -27,7 +27,7 @@ class Objects(logging.Formatter):
     """A JSON object for a record, on one line, with the fields that it brings."""
 
     def format(self, record: logging.LogRecord) -> str:
-        told = {
+        entry = {
             "time": _moment(record),
             "level": record.levelname.lower(),
             "logger": record.name,
@@ -35,8 +35,8 @@ class Objects(logging.Formatter):
             **getattr(record, "fields", {}),
         }
         if record.exc_info:
-            told["trace"] = self.formatException(record.exc_info)
-        return msgspec.json.encode(told).decode()
+            entry["trace"] = self.formatException(record.exc_info)
+        return msgspec.json.encode(entry).decode()
 
 
 def configure(form: Form, *, visits: bool) -> None:

@@ -127,21 +127,21 @@ def _debugged(written: dict[str, Any], event: Any, now: int) -> dict[str, Any]:
         inner, outer = (all, any) if form == "DNF" else (any, all)
         parts = []
         for part in written["conjunctions" if form == "DNF" else "disjunctions"]:
-            found = [_looked_at(one, event, now) for one in part["predicates"]]
-            result = inner(one["result"] for one in found)
-            parts.append({"result": result, "type": part["type"], "predicateDebugResults": found})
+            results = [_looked_at(one, event, now) for one in part["predicates"]]
+            result = inner(one["result"] for one in results)
+            parts.append({"result": result, "type": part["type"], "predicateDebugResults": results})
         result = outer(one["result"] for one in parts)
         return {"result": result, "form": form, "id": name, "compositionDebugResults": parts}
-    found = [_looked_at(one, event, now) for one in written.get("predicates") or ()]
+    results = [_looked_at(one, event, now) for one in written.get("predicates") or ()]
     nested = [_debugged(one, event, now) for one in written.get("criterias") or ()]
     every = all if written["type"] == "AND" else any
     return {
-        "result": every(one["result"] for one in (*found, *nested)),
+        "result": every(one["result"] for one in (*results, *nested)),
         "form": form,
         "id": name,
         "compositionDebugResults": [],
         "type": written["type"],
-        "predicateDebugResults": found,
+        "predicateDebugResults": results,
         "debugResults": nested,
     }
 
@@ -171,14 +171,14 @@ async def snapshot(call: Call) -> Any:
 
 
 async def ratify(call: Call) -> Any:
-    asked = await call.read(Ratify)
+    request = await call.read(Ratify)
     begun = clock(None)
     seconds = call.service.limits.seconds / 2
-    how: dict[str, Any] = {"full": asked.full_fledged, "seconds": seconds}
+    how: dict[str, Any] = {"full": request.full_fledged, "seconds": seconds}
     start = time.perf_counter()
-    found = await call.work(call.engine.ratify, asked.index_name, **how)
+    found = await call.work(call.engine.ratify, request.index_name, **how)
     took = int((time.perf_counter() - start) * 1000)
-    return _ratified(found, begun, took, full=asked.full_fledged)
+    return _ratified(found, begun, took, full=request.full_fledged)
 
 
 def _ratified(found: Ratification, begun: int, took: int, *, full: bool) -> dict[str, Any]:
@@ -212,16 +212,16 @@ def _told(data: Callable[[Call], Awaitable[Any]]) -> Callable[[Call], Awaitable[
 
 def _failed(error: Exception, request_id: str) -> Response:
     """An error as Mustang's bundle says it; as Dropwizard does where it is not Mustang's."""
-    found = problem(error, request_id)
+    document = problem(error, request_id)
     known = refusal(error)
     if known is None:
-        return json(Answer(False, found.detail, "INTERNAL_ERROR"), 500)
+        return json(Answer(False, document.detail, "INTERNAL_ERROR"), 500)
     if type(known) in _CODES:
-        return json(Answer(False, found.detail, _CODES[type(known)]), 400)
+        return json(Answer(False, document.detail, _CODES[type(known)]), 400)
     if isinstance(known, errors.InvalidCriterion) or isinstance(error, msgspec.ValidationError):
-        where = f"{found.place}: " if found.place and not found.error else ""
-        return json({"errors": [where + found.detail]}, 422)
-    return json({"code": found.status, "message": found.detail}, found.status)
+        where = f"{document.place}: " if document.place and not document.error else ""
+        return json({"errors": [where + document.detail]}, 422)
+    return json({"code": document.status, "message": document.detail}, document.status)
 
 
 def _endpoint(path: str, data: Any, takes: type, summary: str) -> Endpoint:

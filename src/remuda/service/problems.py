@@ -77,16 +77,16 @@ def problem(error: Exception, request_id: str) -> Problem:
     if known is None:
         return _document(500, "the service's log says more, under this request's id", instance)
     if isinstance(known, Refused):
-        found = _document(known.status, known.reason, instance)
-        found.place = known.place
-        return found
+        document = _document(known.status, known.reason, instance)
+        document.place = known.place
+        return document
     name = type(known).__name__
-    found = _document(_STATUS.get(type(known), 422), str(known), instance)
-    found.type = "urn:remuda:problem:" + re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower()
-    found.error, found.arguments = name, list(known.args)
+    document = _document(_STATUS.get(type(known), 422), str(known), instance)
+    document.type = "urn:remuda:problem:" + re.sub(r"(?<!^)(?=[A-Z])", "-", name).lower()
+    document.error, document.arguments = name, list(known.args)
     for field in ("criterion", "place", "column"):
-        setattr(found, field, getattr(known, field, None))
-    return found
+        setattr(document, field, getattr(known, field, None))
+    return document
 
 
 def _document(status: int, detail: str, instance: str) -> Problem:

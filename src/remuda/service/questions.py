@@ -22,13 +22,13 @@ _INDEX = "/v1/indexes/{index}"
 
 async def match(call: Call) -> Response:
     asked = await call.read(bodies.MatchRequest)
-    found = _matched(call, asked)
-    if found is None:
+    answer = _matched(call, asked)
+    if answer is None:
         index = call.engine.index(call.index)  # of one moment: what was found is there
         ids = index.match(asked.event, tags=asked.tags, now=moment(asked.now))
-        found = _cut(call, ids, asked.limit)
-        found.payloads = await call.work(lambda: [index[name].payload for name in found.ids])
-    return json(found)
+        answer = _cut(call, ids, asked.limit)
+        answer.payloads = await call.work(lambda: [index[name].payload for name in answer.ids])
+    return json(answer)
 
 
 def _matched(call: Call, asked: bodies.MatchRequest) -> bodies.Ids | None:
