@@ -235,13 +235,13 @@ def _of_files(
             raise RemudaError(
                 f"there is no format {how!r}; there are json, array, parquet, orc, csv and tsv"
             )
-    found = frame.select(
+    rows = frame.select(
         sf.col("_metadata.file_path").alias("file"),
         sf.col("_metadata.file_block_start").alias("block"),
         sf.monotonically_increasing_id().alias("at"),
         row.alias("row"),
     )
-    return found.mapInArrow(_elements, found.schema) if how == "array" else found
+    return rows.mapInArrow(_elements, rows.schema) if how == "array" else rows
 
 
 def _check_columns(paths: Sequence[str], columns: Sequence[str]) -> None:
@@ -313,13 +313,13 @@ class _Fitting:
     def columns(self, criterion: Criterion, source: Any, shown: str) -> tuple[Any, ...]:
         """The columns id, json, tags, place, reason and text of a criterion."""
         text = None if self.schema is None or source is None else text_of(source)
-        found = fitting(criterion, self.schema, text)
+        outcome = fitting(criterion, self.schema, text)
         document = json_form.encode(criterion.to_json()).decode()
         own: tuple[Any, ...] = (criterion.id, document, sorted(criterion.tags))
-        if isinstance(found, Criterion):
+        if isinstance(outcome, Criterion):
             return (*own, None, None, None)
         own = own if self.lenient else (criterion.id, None, None)
-        return (*own, found.place, found.reason, shown)
+        return (*own, outcome.place, outcome.reason, shown)
 
 
 def _check(batches: Iterable[pa.RecordBatch], how: _Fitting) -> Iterator[pa.RecordBatch]:

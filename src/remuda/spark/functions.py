@@ -71,17 +71,17 @@ def register(
 
 def _answered(known: Known, events: Array, arguments: dict[str, Array | None]) -> Array:
     """The answers, row by row; the arguments beside the event mostly are the same for all."""
-    given = {name: column.to_pylist() for name, column in arguments.items() if column is not None}
-    asked: dict[Any, list[int]] = {}
-    for row, key in enumerate(zip(*given.values(), strict=True)):
-        asked.setdefault(key, []).append(row)
-    if len(asked) == 1:
-        return _answer(known, events, **dict(zip(given, *asked, strict=True)))
+    columns = {name: column.to_pylist() for name, column in arguments.items() if column is not None}
+    rows_of_key: dict[Any, list[int]] = {}
+    for row, key in enumerate(zip(*columns.values(), strict=True)):
+        rows_of_key.setdefault(key, []).append(row)
+    if len(rows_of_key) == 1:
+        return _answer(known, events, **dict(zip(columns, *rows_of_key, strict=True)))
     answers = [
-        _answer(known, events.take(pa.array(rows)), **dict(zip(given, key, strict=True)))
-        for key, rows in asked.items()
+        _answer(known, events.take(pa.array(rows)), **dict(zip(columns, key, strict=True)))
+        for key, rows in rows_of_key.items()
     ]
-    order = np.argsort(np.concatenate(list(asked.values())))
+    order = np.argsort(np.concatenate(list(rows_of_key.values())))
     return pa.concat_arrays(answers).take(pa.array(order))
 
 

@@ -192,22 +192,22 @@ def _told(answer: Answer, question: Question, numbers: Numbers | None) -> Array:
 def _best(lists: Array, question: Question) -> Array:
     """The best of each row, as an index chooses them; Arrow, too, orders ids by code point."""
     matches = lists.flatten()
-    told = {name: pc.struct_field(matches, name) for name in ("id", "score", _PRIORITY, _GROUPS)}
+    parts = {name: pc.struct_field(matches, name) for name in ("id", "score", _PRIORITY, _GROUPS)}
     counts = pc.list_value_length(lists).to_numpy(zero_copy_only=False)
     rows = np.arange(len(matches), dtype=np.int32)
-    hits = Hits(starts_of(counts), rows, 0, told["score"].to_numpy(zero_copy_only=False))
+    hits = Hits(starts_of(counts), rows, 0, parts["score"].to_numpy(zero_copy_only=False))
     groups = NO_GROUPS
     if question.per is not None:
-        codes = told[_GROUPS].flatten().dictionary_encode(null_encoding="encode").indices
-        sizes = pc.list_value_length(told[_GROUPS]).to_numpy(zero_copy_only=False)
+        codes = parts[_GROUPS].flatten().dictionary_encode(null_encoding="encode").indices
+        sizes = pc.list_value_length(parts[_GROUPS]).to_numpy(zero_copy_only=False)
         groups = Ragged(starts_of(sizes), codes.to_numpy(zero_copy_only=False))
     kept = best(
         hits,
         question.n or 0,
-        pc.rank(told["id"], tiebreaker="dense").to_numpy().astype(np.int64),
-        told[_PRIORITY].to_numpy(zero_copy_only=False) if question.by == "priority" else NO_FLOATS,
+        pc.rank(parts["id"], tiebreaker="dense").to_numpy().astype(np.int64),
+        parts[_PRIORITY].to_numpy(zero_copy_only=False) if question.by == "priority" else NO_FLOATS,
         groups,
     )
-    chosen = [told[name].take(pa.array(kept.rows)) for name in ("id", "score")]
+    chosen = [parts[name].take(pa.array(kept.rows)) for name in ("id", "score")]
     values = pa.StructArray.from_arrays(chosen, ["id", "score"])
     return pa.ListArray.from_arrays(pa.array(kept.starts.astype(np.int32)), values)

@@ -238,9 +238,9 @@ def numbers(
     They have 32 bits where that is enough: looked up in no order, more of them are in the cache.
     """
     ids = opened(path, version, segments, matcher).ids()
-    found = np.zeros(int(ids.positions.max(initial=-1)) + 1, np.int64)
+    of_positions = np.zeros(int(ids.positions.max(initial=-1)) + 1, np.int64)
     if not are_ids:
-        return np.arange(len(found), dtype=np.int32)
+        return np.arange(len(of_positions), dtype=np.int32)
     try:
         own = ids.array.cast(pa.int64())
         same = own.cast(ids.array.type).equals(ids.array)  # 007 is no number, nor is +7
@@ -251,9 +251,9 @@ def numbers(
             f"{path}: not every id is a number as it is written: ask with ids='position', of which "
             "positions() has the ids"
         )
-    found[ids.positions] = own.to_numpy()
-    short = found.astype(np.int32)
-    return short if np.array_equal(short, found) else found
+    of_positions[ids.positions] = own.to_numpy()
+    short = of_positions.astype(np.int32)
+    return short if np.array_equal(short, of_positions) else of_positions
 
 
 @lru_cache(maxsize=64)

@@ -67,7 +67,7 @@ class Matcher(Transformer, HasOutputCol, DefaultParamsReadable["Matcher"], Defau
         self._set(**{name: value for name, value in given.items() if value is not None})
 
     def _transform(self, dataset: DataFrame) -> DataFrame:
-        given = {
+        options = {
             "column": self.getOutputCol(),
             "version": self._set_to(self.version),
             "event": self._set_to(self.eventCol),
@@ -76,7 +76,7 @@ class Matcher(Transformer, HasOutputCol, DefaultParamsReadable["Matcher"], Defau
             "case_sensitive": self.getOrDefault(self.caseSensitive),
         }
         path, n = self.getOrDefault(self.index), self._set_to(self.n)
-        return match(dataset, path, **given) if n is None else top(dataset, path, n, **given)
+        return match(dataset, path, **options) if n is None else top(dataset, path, n, **options)
 
     def _set_to(self, param: Any) -> Any:
         return self.getOrDefault(param) if self.isSet(param) else None
