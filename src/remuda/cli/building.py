@@ -89,13 +89,13 @@ def _in_process(plan: Plan, how: dict[str, Any]) -> Figures:
     sieve = Sieve(plan.rules.rejects)
     with working("reading criteria") as progress:
         rows = counted(read_criteria(plan.criteria, plan.rules.kind()), progress)
-        found = list(sieve.good(rows))
+        criteria = list(sieve.good(rows))
     figures = sieve.told()
     if sieve.rejects and plan.strict:
         warn("nothing was built: --strict allows no rejects")
     else:
         with working(f"building {plan.index}"):
-            said = _built(plan, how, found)
+            said = _built(plan, how, criteria)
         print(said)
     return figures
 

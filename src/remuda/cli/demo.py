@@ -208,7 +208,7 @@ def _rows(day: Day) -> list[int]:
 def _check(day: Day, answers: Answers) -> int:
     """Hold what was found against plain evaluation: few visits in full, many in part."""
     rows = _rows(day)
-    found = answers.ids(rows)
+    ids = answers.ids(rows)
     every = max(1, len(rows) * len(day.campaigns) // _CHECKED)
     n_checked = 0
     whole = set(rows[:: -(-len(rows) // _WHOLE)])
@@ -217,7 +217,7 @@ def _check(day: Day, answers: Answers) -> int:
         some = day.campaigns if row in whole else day.campaigns[row % every :: every]
         n_checked += len(some)
         for campaign in some:
-            if campaign.holds(visit) != (campaign.id in found[row]):
+            if campaign.holds(visit) != (campaign.id in ids[row]):
                 raise AssertionError(f"visit {row} and {campaign.id} were answered wrongly")
     total = int(answers.reach["events"].to_numpy().sum())
     if total != answers.n_matches:

@@ -33,17 +33,17 @@ def demo_rules(what: str, folder: str | None) -> None:
         raise typer.BadParameter(f"demo {what} wants a folder with {WANTED[what]}")
     console = Console(highlight=False)
     start = time.monotonic()
-    found = read_folder(what, Path(folder))
+    rules = read_folder(what, Path(folder))
     console.print(
-        f"{len(found.criteria):,} rules read, {len(found.errors):,} refused ({_since(start):.1f} s)"
+        f"{len(rules.criteria):,} rules read, {len(rules.errors):,} refused ({_since(start):.1f} s)"
     )
-    reasons = Counter(error.reason for error in found.errors)
+    reasons = Counter(error.reason for error in rules.errors)
     if reasons:
         show_table(("refused because", "rules"), reasons.most_common(_SHOWN))
     start = time.monotonic()
-    index = Index.build(found.criteria)
+    index = Index.build(rules.criteria)
     console.print(f"an index of them ({_since(start):.1f} s)")
-    events = list(chain.from_iterable(found.events.values()))
+    events = list(chain.from_iterable(rules.events.values()))
     start = time.monotonic()
     matches = index.match_many(events)
     counts = matches.counts()
@@ -53,11 +53,11 @@ def demo_rules(what: str, folder: str | None) -> None:
         f"({seconds:.1f} s, {len(events) / seconds:,.0f} events a second)"
     )
     hits = Counter(chain.from_iterable(matches.ids(i) for i in range(len(events))))
-    named = {one.id: one for one in found.criteria}
+    named = {one.id: one for one in rules.criteria}
     rows = [(_title(named[name]), n) for name, n in hits.most_common(_SHOWN)]
     show_table(("found most often", "events"), rows)
     _explain(console, index, events, counts)
-    n_checked = _check(found, index, events)
+    n_checked = _check(rules, index, events)
     console.print(f"{n_checked:,} pairs of a rule and an event: all as they should be")
 
 

@@ -69,25 +69,25 @@ def _of_index(path: str, event: Any, ids: Sequence[str], now: Now) -> tuple[list
 
 def _of_file(path: str, ids: Sequence[str]) -> tuple[list[Criterion], int]:
     """Those that were named, or the first; and how many more there are."""
-    found: list[Criterion] = []
+    criteria: list[Criterion] = []
     n_more = 0
     for row in _criteria(path):
-        if row.id in ids or (not ids and len(found) < SHOWN):
-            found.append(row)
+        if row.id in ids or (not ids and len(criteria) < SHOWN):
+            criteria.append(row)
         else:
             n_more += not ids
-    return found, n_more
+    return criteria, n_more
 
 
 def _criteria(path: str) -> list[Criterion]:
     """The criteria of a file; what is wrong with the others is said."""
-    found = []
+    criteria = []
     for row in read_criteria([path]):
         if isinstance(row, Reject):
             warn(f"{row.file}, row {row.row}: {row.reason}")
         else:
-            found.append(row)
-    return found
+            criteria.append(row)
+    return criteria
 
 
 def index_of(path: str) -> Index:

@@ -174,13 +174,13 @@ def moment(text: str | None) -> datetime | int | None:
 
 def pairs(given: Iterable[str] | None, option: str) -> dict[str, str]:
     """What options of the form key=value say."""
-    found = {}
+    values = {}
     for pair in given or ():
         key, equals, value = pair.partition("=")
         if not key or not equals:
             raise typer.BadParameter(f"{option} wants key=value, not {pair!r}")
-        found[key] = value
-    return found
+        values[key] = value
+    return values
 
 
 def numbers(given: Iterable[str] | None, option: str) -> dict[str, float]:

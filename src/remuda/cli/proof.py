@@ -54,14 +54,14 @@ def ratify(
 
         given = _given(events, input_format)
         with working("comparing with plain evaluation"):
-            found = ratified(load(index, version=version), events=given, **how)
+            ratification = ratified(load(index, version=version), events=given, **how)
     else:
         need_spark(events or "")
         from remuda.cli import spark_jobs
 
-        found = spark_jobs.ratify(index, version, events, input_format, how, place.spark)
-    print(found)
-    if not found.ok:
+        ratification = spark_jobs.ratify(index, version, events, input_format, how, place.spark)
+    print(ratification)
+    if not ratification.ok:
         raise typer.Exit(1)
 
 

@@ -23,24 +23,24 @@ def stats(
 
     opened = load(index, version=version)
     home = store_of(index)
-    told = read_version(home, opened.version)
+    saved_version = read_version(home, opened.version)
     kept = [name for name in home.names(VERSIONS) if not name.startswith(".")]
-    found = {
+    figures = {
         "version": opened.version,
         "versions kept": len(kept),
         **opened.stats(),
-        "scalars": ", ".join(told.facts["scalars"]),
-        "bytes on disk": told.nbytes,
+        "scalars": ", ".join(saved_version.facts["scalars"]),
+        "bytes on disk": saved_version.nbytes,
     }
     if as_json:
-        print(json.dumps(found, ensure_ascii=False))
+        print(json.dumps(figures, ensure_ascii=False))
         return
-    chosen, failing = found.pop("chosen"), found.pop("set_aside")
+    chosen, failing = figures.pop("chosen"), figures.pop("set_aside")
     show_table(
         ("what", "how much"),
         [
             (name, f"{value:,}" if isinstance(value, int) else value)
-            for name, value in found.items()
+            for name, value in figures.items()
         ],
     )
     entries = [
@@ -48,7 +48,7 @@ def stats(
             one["segment"], one["criteria"], one["bytes"], "some" if one["alive"] else "all",
             how.get("why", ""),
         )
-        for one, how in zip(told.segments, chosen, strict=True)
+        for one, how in zip(saved_version.segments, chosen, strict=True)
     ]  # fmt: skip
     show_table(("segment", "criteria", "bytes", "in use", "layout"), entries)
     if failing:
