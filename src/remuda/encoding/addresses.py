@@ -19,13 +19,13 @@ _NONE, _OTHER_FAMILY = -1, -2  # what the kernel says of a text that is no addre
 def spaces_of(spaces: OrderSpaces, values: Any) -> NDArray[Any]:
     """The space of each text of a column without nulls, among networks."""
     numbers = _numbers(values)
-    found = OTHER + 1 + np.searchsorted(spaces.fours, 2 * numbers, side="right")
-    found[numbers < 0] = OTHER
+    space_of = OTHER + 1 + np.searchsorted(spaces.fours, 2 * numbers, side="right")
+    space_of[numbers < 0] = OTHER
     others = np.flatnonzero(numbers == _OTHER_FAMILY)
     if len(others):
         texts = values.take(pa.array(others)).to_pylist()
-        found[others] = [spaces.of(text) for text in texts]
-    return found
+        space_of[others] = [spaces.of(text) for text in texts]
+    return space_of
 
 
 def _numbers(values: Any) -> Longs:
@@ -43,9 +43,9 @@ def _read(letters: Bytes, starts: Longs, numbers: Longs) -> None:
     """
     for row in range(len(numbers)):
         number, part, n_digits, n_parts = 0, 0, 0, 0
-        at, end = starts[row], starts[row + 1]
-        while at < end:
-            letter = letters[at]
+        place, end = starts[row], starts[row + 1]
+        while place < end:
+            letter = letters[place]
             if 48 <= letter <= 57:
                 if n_digits == 3 or (n_digits > 0 and part == 0):
                     break
@@ -55,8 +55,8 @@ def _read(letters: Bytes, starts: Longs, numbers: Longs) -> None:
                 number, part, n_digits, n_parts = number * 256 + part, 0, 0, n_parts + 1
             else:
                 break
-            at += 1
-        if at == end and n_parts == 3 and n_digits > 0 and part < 256:
+            place += 1
+        if place == end and n_parts == 3 and n_digits > 0 and part < 256:
             numbers[row] = number * 256 + part
             continue
         numbers[row] = _NONE

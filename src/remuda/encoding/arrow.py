@@ -47,33 +47,33 @@ def encode(encoder: Encoder, table: pa.Table | pa.RecordBatch, now: int) -> Even
     rows, spaces = [np.empty(0, np.int64)], [np.empty(0, np.int32)]
     known = _KnownColumns(columns, n)
     _ = encoder.texts  # so that terms know theirs
-    for one, may_be_computed in encoder.apart:
-        whole = _computed(one, known) if may_be_computed else None
-        if whole is None and isinstance(one.origin, Joint):
-            whole = _together(one, one.origin, columns, n, now)
-        if whole is None and one.is_everything:
-            whole = _everywhere(one, columns, n, now)
+    for part, may_be_computed in encoder.apart:
+        whole = _computed(part, known) if may_be_computed else None
+        if whole is None and isinstance(part.origin, Joint):
+            whole = _together(part, part.origin, columns, n, now)
+        if whole is None and part.is_everything:
+            whole = _everywhere(part, columns, n, now)
         if whole is not None:
-            present, found = whole
-            rows.append(np.repeat(present, np.diff(found.starts)))
-            spaces.append(found.items)
+            present, row_spaces = whole
+            rows.append(np.repeat(present, np.diff(row_spaces.starts)))
+            spaces.append(row_spaces.items)
             continue
-        assert not isinstance(one.origin, Joint)
-        values = _resolve(columns, one.origin, n)
+        assert not isinstance(part.origin, Joint)
+        values = _resolve(columns, part.origin, n)
         present = np.empty(0, np.int64)
         if values is not None and len(values) > values.null_count:
-            cut = _numbers_cut(one, values)
+            cut = _numbers_cut(part, values)
             if cut is None:
-                present, found = _encoded(one, values, now)
-                cut = np.repeat(present, np.diff(found.starts)), found.items
+                present, row_spaces = _encoded(part, values, now)
+                cut = np.repeat(present, np.diff(row_spaces.starts)), row_spaces.items
             present = cut[0]
             rows.append(present)
             spaces.append(cut[1])
-        if one.lacks and values is not None:
+        if part.lacks and values is not None:
             missing = np.setdiff1d(np.arange(n), present)  # a present value is in some space
-            found = _lacking(one, one.origin, columns, values, missing)
-            rows.append(np.repeat(missing, np.diff(found.starts)))
-            spaces.append(found.items)
+            row_spaces = _lacking(part, part.origin, columns, values, missing)
+            rows.append(np.repeat(missing, np.diff(row_spaces.starts)))
+            spaces.append(row_spaces.items)
     return EventBatch(*_by_row(np.concatenate(rows), np.concatenate(spaces), n))
 
 
@@ -363,25 +363,25 @@ def _walk(values: Array, steps: tuple[Step, ...], walk: bool) -> Array | None:
             return None  # of scalars, which have no parts
         kind = values.type
         name = step.text if isinstance(step, Digits) else step
-        found: Array | None
+        inner: Array | None
         if pa.types.is_struct(kind) and isinstance(name, str):
-            found = _field(values, name)
+            inner = _field(values, name)
         elif pa.types.is_map(kind) and isinstance(name, str):
-            found = _lookup(values, name)
+            inner = _lookup(values, name)
         elif _is_list(kind) and isinstance(step, Element | Digits):
             at = step.at if isinstance(step, Element) else int(step.text)
-            found = _element(values, at)
+            inner = _element(values, at)
         elif _is_list(kind) and isinstance(step, Every):
             return _every(values, steps[i + 1 :])
         elif walk and _is_list(kind) and isinstance(step, str):
-            found = _collected(values, step)
+            inner = _collected(values, step)
         elif isinstance(step, Every) and (pa.types.is_struct(kind) or pa.types.is_map(kind)):
             raise _NotByColumnError
         else:
             return None
-        if found is None:
+        if inner is None:
             return None
-        values = found
+        values = inner
     return values
 
 
@@ -416,20 +416,20 @@ def _lookup(values: Array, name: str) -> Array | None:
 
 def _every(values: Array, rest: tuple[Step, ...]) -> Array:
     """A list of what each element has at the end of the path, where it has it."""
-    found, counts = _elements(values)
+    inner, counts = _elements(values)
     parents = np.repeat(np.arange(len(values)), counts)
     for step in rest:
-        if not isinstance(step, str) or not pa.types.is_struct(found.type):
+        if not isinstance(step, str) or not pa.types.is_struct(inner.type):
             raise _NotByColumnError
-        entered = found.is_valid()  # an element that is null has no fields, not null ones
-        parents, found = parents[entered.to_numpy(zero_copy_only=False)], found.filter(entered)
-        found = _field(found, step)
-        if found is None:
-            parents, found = parents[:0], pa.nulls(0)
+        entered = inner.is_valid()  # an element that is null has no fields, not null ones
+        parents, inner = parents[entered.to_numpy(zero_copy_only=False)], inner.filter(entered)
+        inner = _field(inner, step)
+        if inner is None:
+            parents, inner = parents[:0], pa.nulls(0)
             break
     counts = np.bincount(parents, minlength=len(values))
     starts = pa.array(starts_of(counts), pa.int64())
-    return pa.LargeListArray.from_arrays(starts, found, mask=values.is_null())
+    return pa.LargeListArray.from_arrays(starts, inner, mask=values.is_null())
 
 
 def _collected(values: Array, name: str) -> Array | None:
@@ -694,28 +694,28 @@ def _python(values: Array) -> list[Any]:
     except _NOT_BY_COLUMN:
         return _leaves(values)
     kind = values.type
-    found: list[Any]
+    raws: list[Any]
     if _is_list(kind) or pa.types.is_map(kind):
         starts, lengths, elements = _rows(values)
         inner = _python(elements)
         spans = zip(starts.tolist(), lengths.tolist(), strict=True)
-        found = [inner[start : start + length] for start, length in spans]
+        raws = [inner[start : start + length] for start, length in spans]
         if pa.types.is_map(kind):
-            found = [_object(row) for row in found]
+            raws = [_object(row) for row in raws]
     elif pa.types.is_struct(kind):
         names = [field.name for field in kind]
         if len(set(names)) < len(names):
-            found = [_STRANGE] * len(values)
+            raws = [_STRANGE] * len(values)
         else:
             columns = [_python(values.field(i)) for i in range(len(names))]
             rows = zip(*columns, strict=True) if columns else [()] * len(values)
-            found = [dict(zip(names, row, strict=True)) for row in rows]
+            raws = [dict(zip(names, row, strict=True)) for row in rows]
     else:
         return _leaves(values)
     if values.null_count:
         valid = values.is_valid().to_pylist()
-        found = [one if there else None for one, there in zip(found, valid, strict=True)]
-    return found
+        raws = [one if there else None for one, there in zip(raws, valid, strict=True)]
+    return raws
 
 
 def _object(entries: list[dict[str, Any]]) -> Any:
@@ -837,31 +837,31 @@ def columns(
     """
     n = table.num_rows
     _ = encoder.texts
-    found: list[Numbers | Codes] = []
+    tasks: list[Numbers | Codes] = []
     try:
         rest = encoder.origins
         if isinstance(table, DeviceRows):
-            pairs = [(one, _left_there(one, table, now)) for one in rest]
-            found = [left for _, left in pairs if left is not None]
-            rest = [one for one, left in pairs if left is None]
+            pairs = [(part, _left_there(part, table, now)) for part in rest]
+            tasks = [left for _, left in pairs if left is not None]
+            rest = [part for part, left in pairs if left is None]
         named = _named(table, rest)
-        for one in rest:
-            if isinstance(one.origin, Joint):
-                found.append(_coded_rows(*_together(one, one.origin, named, n, now), n))
+        for part in rest:
+            if isinstance(part.origin, Joint):
+                tasks.append(_coded_rows(*_together(part, part.origin, named, n, now), n))
                 continue
-            values = _resolve(named, one.origin, n)
-            if one.lacks and values is not None:
+            values = _resolve(named, part.origin, n)
+            if part.lacks and values is not None:
                 return None
             if values is None or len(values) == values.null_count:
                 continue
             if isinstance(values, _Objects) or pa.types.is_nested(values.type):
                 return None
-            found.append(_sent(one, values, now))
+            tasks.append(_sent(part, values, now))
     except MemoryError:
         raise
     except Exception:  # `encode` looks value by value, so that only what is at fault goes without
         return None
-    return Columns(n, tuple(found))
+    return Columns(n, tuple(tasks))
 
 
 def _named(table: Any, origins: Iterable[OriginEncoder]) -> dict[str, Array]:
@@ -939,15 +939,15 @@ def _coded_rows(present: Longs, spaces: Ragged, n_rows: int) -> Codes:
 
 def _ordered_cells(encoder: OriginEncoder) -> list[tuple[int, ValueSpaces]] | None:
     """The value dimensions of an attribute that, where it is no text, is looked at as it is."""
-    origin, found = encoder.origin, []
+    origin, ordered_cells = encoder.origin, []
     if isinstance(origin, Joint) or encoder.clocked:
         return None
     for one in encoder.timeless:
         cells = _value_cells(one)
         if cells is None or not (one.term is one.origin or _is_moment_of(one.term, origin)):
             return None
-        found += cells
-    return found or None
+        ordered_cells += cells
+    return ordered_cells or None
 
 
 def _is_moment_of(term: Any, attribute: Attribute) -> bool:

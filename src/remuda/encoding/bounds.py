@@ -163,11 +163,11 @@ def _join(starts: Longs, codes: Ints, last: Bools) -> None:
     """Of leaves that make up an Or, leave only the last one marked."""
     for row in range(len(starts) - 1):
         n_leaves = 0  # without an And or Or between them
-        for at in range(starts[row], starts[row + 1]):
-            n_parts, either = (-codes[at] - 1) >> 1, (-codes[at] - 1) & 1
-            if codes[at] < 0 and either and n_parts <= n_leaves:
-                last[at - n_parts : at - 1] = False
-            n_leaves = n_leaves + 1 if codes[at] >= 0 else 0
+        for step in range(starts[row], starts[row + 1]):
+            n_parts, either = (-codes[step] - 1) >> 1, (-codes[step] - 1) & 1
+            if codes[step] < 0 and either and n_parts <= n_leaves:
+                last[step - n_parts : step - 1] = False
+            n_leaves = n_leaves + 1 if codes[step] >= 0 else 0
 
 
 def _named(programs: Programs) -> Longs:
@@ -187,16 +187,16 @@ def _all_named(programs: Programs, predicates: Predicates) -> Bools:
 @kernel
 def _painted(order: Longs, weights: Floats, predicates: Predicates, n_spaces: int) -> Floats:
     """The weight of the first predicate in order that accepts each space; 0 where none does."""
-    found = np.zeros(n_spaces)
+    weight_of = np.zeros(n_spaces)
     after = np.arange(n_spaces + 1)  # from each space, a way to the next without a weight
     for predicate in order:
         for i in range(predicates.span_starts[predicate], predicates.span_starts[predicate + 1]):
             space = _next(predicates.span_lo[i], after)
             while space < predicates.span_hi[i]:
-                found[space] = weights[predicate]
+                weight_of[space] = weights[predicate]
                 after[space] = space + 1
                 space = _next(space + 1, after)
-    return found
+    return weight_of
 
 
 @bare
@@ -217,8 +217,8 @@ def _are_plain(programs: Programs) -> bool:
         code = -programs.codes[end - 1] - 1
         if code & 1 or code >> 1 != end - begin - 1:
             return False
-        for at in range(begin, end - 1):
-            if programs.codes[at] < 0:
+        for step in range(begin, end - 1):
+            if programs.codes[step] < 0:
                 return False
     return True
 
@@ -239,8 +239,8 @@ def _most(programs: Programs, leaf_most: Floats) -> Floats:
 def most_of_one(row: int, programs: Programs, leaf_most: Floats, stack: Floats) -> float:
     """The most that a criterion scores, given that of leaves; the stack is as long as a program."""
     n = 0
-    for at in range(programs.starts[row], programs.starts[row + 1]):
-        code = programs.codes[at]
+    for step in range(programs.starts[row], programs.starts[row + 1]):
+        code = programs.codes[step]
         if code >= 0:
             stack[n] = leaf_most[code]
             n += 1
@@ -279,8 +279,8 @@ def _note_all(
         own, places = own_rows[first:last], own_places[first:last]
         begin, end = programs.starts[criterion], programs.starts[criterion + 1]
         n, n_groups, fine = 0, 0, True
-        for at in range(begin, end):
-            code = programs.codes[at]
+        for step in range(begin, end):
+            code = programs.codes[step]
             if code >= 0:
                 if n == len(leaves):
                     leaves = np.concatenate((leaves, leaves))
@@ -289,7 +289,7 @@ def _note_all(
                 continue
             n_parts, either = (-code - 1) >> 1, (-code - 1) & 1
             if either:  # at the end, of conjunctions, those left being of one leaf each
-                fine = at == end - 1 and n_parts == n_groups + n
+                fine = step == end - 1 and n_parts == n_groups + n
                 for i in range(n):
                     fine = fine and _note(
                         leaves[i : i + 1], own, places, clauses, programs, leaf_bounds, of_owners,
@@ -297,7 +297,7 @@ def _note_all(
                     )  # fmt: skip
                 n = 0
             else:
-                fine = n_parts <= n and (at < end - 1 or n_groups == 0)
+                fine = n_parts <= n and (step < end - 1 or n_groups == 0)
                 fine = fine and _note(
                     leaves[n - n_parts : n], own, places, clauses, programs, leaf_bounds,
                     of_owners, exact,

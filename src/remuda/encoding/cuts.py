@@ -127,16 +127,16 @@ def _first_integer(cut: Cut) -> int:
 def _first_float(cut: Cut) -> float:
     value, side = cut
     try:
-        at = float(value)
+        as_float = float(value)
     except OverflowError:
-        at = math.inf if value > 0 else -math.inf
-    while _beyond(at, value, side) and at > -math.inf:
-        at = math.nextafter(at, -math.inf)
-    while not _beyond(at, value, side):
-        if at == math.inf:
+        as_float = math.inf if value > 0 else -math.inf
+    while _beyond(as_float, value, side) and as_float > -math.inf:
+        as_float = math.nextafter(as_float, -math.inf)
+    while not _beyond(as_float, value, side):
+        if as_float == math.inf:
             return math.nan  # no float lies beyond
-        at = math.nextafter(at, math.inf)
-    return at
+        as_float = math.nextafter(as_float, math.inf)
+    return as_float
 
 
 def _beyond(at: float, value: Any, side: int) -> bool:

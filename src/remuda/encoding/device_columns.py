@@ -168,18 +168,18 @@ def is_stream(events: Any) -> bool:
 def rows_of_columns(columns: Mapping[Any, Any]) -> DeviceRows:
     """Columns by their names as rows; all of one length."""
     cuda.api().synchronize()  # for whoever still writes them
-    found = {}
+    by_name = {}
     for name, column in columns.items():
         if not isinstance(name, str):
             raise TypeError(f"the names of columns are texts, not {name!r}")
         try:
-            found[name] = _taken(column)
+            by_name[name] = _taken(column)
         except TypeError as error:
             raise TypeError(f"column {name!r}: {error}") from None
-    lengths = {name: len(one) for name, one in found.items()}
+    lengths = {name: len(one) for name, one in by_name.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"columns have one length, not several: {lengths}")
-    return DeviceRows(found, next(iter(lengths.values())))
+    return DeviceRows(by_name, next(iter(lengths.values())))
 
 
 def rows_of_batch(batch: Any) -> DeviceRows | pa.RecordBatch:
@@ -291,18 +291,18 @@ def _column(
 ) -> DeviceColumn | Array:
     """One column of Arrow's, from a row on."""
     own = _Buffers(array, owner)
-    at, distinct = array.offset + start, None
-    valid = own.bits(0, at, n) if array.null_count and array.buffers[0] else None
+    offset, distinct = array.offset + start, None
+    valid = own.bits(0, offset, n) if array.null_count and array.buffers[0] else None
     stored = kind
     if pa.types.is_dictionary(kind):
         stored = kind.index_type
         distinct = _Buffers(array.dictionary.contents, owner).on_host(kind.value_type)
     if pa.types.is_boolean(kind):
-        return DeviceColumn(kind, n, own.bits(1, at, n), valid)
+        return DeviceColumn(kind, n, own.bits(1, offset, n), valid)
     dtype = _stored_as(stored)
     if dtype is None:
         return own.on_host(kind).slice(start, n)
-    return DeviceColumn(kind, n, own.items(1, dtype, at, n), valid, distinct)
+    return DeviceColumn(kind, n, own.items(1, dtype, offset, n), valid, distinct)
 
 
 def _stored_as(kind: pa.DataType) -> np.dtype[Any] | None:

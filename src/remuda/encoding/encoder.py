@@ -238,21 +238,21 @@ class TermEncoder:
         One that raises for plain values, too, is at fault: it is set aside, and the term without
         it is returned. Otherwise the value is, and satisfies nothing there.
         """
-        found: list[int] = []
+        own_spaces: list[int] = []
         kept = TermEncoder(self.origin, self.term, asker=self.asker)
         for entry in self.entries:
             alone, start = TermEncoder(self.origin, self.term, asker=self.asker), entry[2]
             alone.enter(*entry)
             reason = alone.failure(raw, now)
             if reason is None:
-                found += alone.spaces(raw, now)
+                own_spaces += alone.spaces(raw, now)
             elif any(alone.failure(alike(self.origin, value), now) for value in _PLAIN):
                 aside[start] = reason
                 continue
             elif alone.cells:
-                found.append(start + OTHER)
+                own_spaces.append(start + OTHER)
             kept.enter(*entry)
-        return found, kept
+        return own_spaces, kept
 
     def failure(self, raw: Any, now: int) -> str | None:
         """What is raised for the value, in words."""
@@ -266,20 +266,22 @@ class TermEncoder:
 
     def _of_all(self, values: list[Any]) -> tuple[list[int], list[str]]:
         """Spaces of values that are no lists, some of them perhaps twice; and texts to scan."""
-        found: list[int] = []
+        own_spaces: list[int] = []
         texts: list[str] = []
         for value in values:
             if type(value) is str and is_text(value):
                 if self.texts:
                     texts.append(value)
-                found += [start + spaces.of(value) for start, spaces in self.orders]
+                own_spaces += [start + spaces.of(value) for start, spaces in self.orders]
             else:
-                found += [start + spaces.of(value) for start, spaces in self.cells]
+                own_spaces += [start + spaces.of(value) for start, spaces in self.cells]
                 if isinstance(value, str):  # of another type, or no text
-                    found += [space for one, space in self.texts.conditions if one.accepts(value)]
+                    own_spaces += [
+                        space for one, space in self.texts.conditions if one.accepts(value)
+                    ]
             if self.tests:
-                found += [space for condition, space in self.tests if condition.accepts(value)]
-        return found, texts
+                own_spaces += [space for condition, space in self.tests if condition.accepts(value)]
+        return own_spaces, texts
 
 
 def _applied(chain: Sequence[Function], value: Any) -> Any:
@@ -427,18 +429,18 @@ class OriginEncoder:
         """
         if self.clocked or not self.timeless or not all(term.shared for term in self.timeless):
             return self.spaces(raw, now), None
-        found: list[int] = []
+        own_spaces: list[int] = []
         jobs: list[tuple[int, str]] = []
         try:
             for term in self.timeless:
                 spaces, texts = term.parts(raw, now)
-                found += spaces
+                own_spaces += spaces
                 jobs += [(term.number, text) for text in texts]
         except MemoryError:
             raise
         except Exception:
             return self._carefully(raw, now), None
-        return found, jobs
+        return own_spaces, jobs
 
     def each(self, raws: Iterable[Any], now: int) -> list[list[int]]:
         """The spaces of each raw value, none of a missing one; all texts are scanned at once."""
@@ -454,18 +456,18 @@ class OriginEncoder:
         return [start + space for start, space in found if space is not None]
 
     def _carefully(self, raw: Any, now: int) -> list[int]:
-        found: list[int] = []
-        made: tuple[list[TermEncoder], list[TermEncoder]] = ([], [])
-        for terms, kept in zip((self.timeless, self.clocked), made, strict=True):
+        own_spaces: list[int] = []
+        kept_terms: tuple[list[TermEncoder], list[TermEncoder]] = ([], [])
+        for terms, kept in zip((self.timeless, self.clocked), kept_terms, strict=True):
             for term in terms:
                 spaces, remaining = term.carefully(raw, now, self.aside)
-                found += spaces
+                own_spaces += spaces
                 kept.append(remaining)
         self._others, self.group, self.compares = None, -1, False
-        self.timeless, self.clocked = made
+        self.timeless, self.clocked = kept_terms
         self.memory.n_failures += 1
         self.memory.texts.forget()
-        return sorted(found)
+        return sorted(own_spaces)
 
 
 @dataclass(slots=True)
@@ -488,14 +490,14 @@ class FieldEncoder:
 
     def spaces(self, raw: Any, now: int) -> list[int]:
         """The spaces of a plain value, or of an empty list."""
-        found: list[int] = []
-        for one in self.origins:
-            value = one.raw({_field(one.origin): raw}, found)
+        own_spaces: list[int] = []
+        for encoder in self.origins:
+            value = encoder.raw({_field(encoder.origin): raw}, own_spaces)
             if value is not None:
-                found += one.spaces(value, now)
+                own_spaces += encoder.spaces(value, now)
         if self.everything is not None:
-            found += self.everything.spaces([raw], now)
-        return found
+            own_spaces += self.everything.spaces([raw], now)
+        return own_spaces
 
 
 def _along(terms: Iterable[TermEncoder], raw: Any, now: int) -> list[int]:
@@ -664,19 +666,19 @@ class Encoder:
         Whether they may is told with each.
         """
         if self._apart is None:  # two threads may both make it: they are the same
-            found: list[tuple[OriginEncoder, bool]] = []
-            for one in self.origins:
-                columnar = [term for term in one.timeless if is_columnar(term.term)]
-                others = [term for term in one.timeless if not is_columnar(term.term)]
+            encoders: list[tuple[OriginEncoder, bool]] = []
+            for encoder in self.origins:
+                columnar = [term for term in encoder.timeless if is_columnar(term.term)]
+                others = [term for term in encoder.timeless if not is_columnar(term.term)]
                 if not columnar:
-                    found.append((one, False))
+                    encoders.append((encoder, False))
                     continue
-                found += [(self._with(one, [term]), True) for term in columnar]
-                if others or one.clocked:
-                    rest = self._with(one, others)
-                    rest.clocked, rest.lacks = one.clocked, one.lacks
-                    found.append((rest, False))
-            self._apart = found
+                encoders += [(self._with(encoder, [term]), True) for term in columnar]
+                if others or encoder.clocked:
+                    rest = self._with(encoder, others)
+                    rest.clocked, rest.lacks = encoder.clocked, encoder.lacks
+                    encoders.append((rest, False))
+            self._apart = encoders
         return self._apart
 
     def _with(self, one: OriginEncoder, terms: list[TermEncoder]) -> OriginEncoder:
@@ -730,41 +732,41 @@ class Encoder:
         self, event: dict[Any, Any], reading: _Reading, room: Room, n: int, now: int
     ) -> Ints:
         """The spaces of an event that was read, and of what was left to do then."""
-        values, reader, told = list(event.values()), reading.reader, room.told()
+        values, reader, report = list(event.values()), reading.reader, room.told()
         assert reader is not None
-        fields = reading.flat if told.is_flat else reading.nested
-        found, left = list[int](), fields.others.copy()
+        fields = reading.flat if report.is_flat else reading.nested
+        more, left = list[int](), fields.others.copy()
         items: list[int] = []
         tried: dict[tuple[str, int, int, int], list[int]] = {}
-        for what, place, element, tag, first, last, target in told.notes:
-            one = fields.numbered[field_of(tag)]
+        for what, place, element, tag, first, last, target in report.notes:
+            field_encoder = fields.numbered[field_of(tag)]
             if what == LEFT:
                 items.append(place)
             elif what == BESIDE:
-                left += [origin for origin in one.others if origin.pair is None]
+                left += [origin for origin in field_encoder.others if origin.pair is None]
             elif what == COMPARED:
                 left.append(reading.compared[target])
             elif what == NEW:
-                spaces = one.spaces(values[place], now)
-                found += spaces
+                spaces = field_encoder.spaces(values[place], now)
+                more += spaces
                 reader.keep(values[place], tag, spaces, room)
             else:
                 text = values[place] if element < 0 else values[place][element]
-                held = self._tried(text, target, one, now)
-                found += held
+                held = self._tried(text, target, field_encoder, now)
+                more += held
                 if what == TRIED_AGAIN:
                     tried.setdefault((text, tag, first, last), []).extend(held)
         for (text, tag, first, last), held in tried.items():
             sure = room.targets[first:last].tolist()
             reader.keep(text, tag, sorted({*sure, *held}), room)
-        if told.full:
+        if report.full:
             reader.make_room()
         if items or left:
             names = list(event) if items else []
             pairs = [(names[place], values[place]) for place in items]
-            found += _of_items(event, pairs, fields, left, now).tolist()
+            more += _of_items(event, pairs, fields, left, now).tolist()
         n = ~(n + 1)
-        return spaces_in(room, n, found) if found or not told.in_order else room.targets[:n].copy()
+        return spaces_in(room, n, more) if more or not report.in_order else room.targets[:n].copy()
 
     def _tried(self, text: str, target: int, field: FieldEncoder, now: int) -> list[int]:
         """The spaces of those patterns that a text matches, among some that are tried together."""
@@ -792,26 +794,26 @@ def _of_items(
     now: int,
 ) -> Ints:
     """The spaces of some items of an event, and on the origins that are left beside them."""
-    found, present = list[int](), list[tuple[OriginEncoder, Any]]()
+    own_spaces, present = list[int](), list[tuple[OriginEncoder, Any]]()
     for name, raw in items:
-        one = fields.by_name.get(name, fields.unnamed)
-        if one is None:
+        field_encoder = fields.by_name.get(name, fields.unnamed)
+        if field_encoder is None:
             continue
         if type(raw) in _FLAT:
-            found += one.spaces(raw, now)
+            own_spaces += field_encoder.spaces(raw, now)
         else:
-            left += one.origins
-        left += one.others
+            left += field_encoder.origins
+        left += field_encoder.others
     for encoder in left:
-        raw = encoder.raw(event, found)
+        raw = encoder.raw(event, own_spaces)
         if raw is None:
             continue
         if encoder.compares:
-            found += encoder.spaces(raw, now)
+            own_spaces += encoder.spaces(raw, now)
         else:
             present.append((encoder, raw))
-    found += [space for spaces in spaces_of(present, now) for space in spaces]
-    return np.array(sorted(set(found)), np.int32)
+    own_spaces += [space for spaces in spaces_of(present, now) for space in spaces]
+    return np.array(sorted(set(own_spaces)), np.int32)
 
 
 def _paired(origin: OriginEncoder) -> Pair:
@@ -853,32 +855,32 @@ class _Fields(NamedTuple):
 
 def spaces_of(items: Sequence[tuple[OriginEncoder, Any]], now: int) -> list[list[int]]:
     """The spaces of each present raw value of an origin; all texts are scanned at once."""
-    found: list[list[int]] = []
+    by_item: list[list[int]] = []
     fresh: list[tuple[int, Any]] = []  # which, and what it is to be remembered by
     jobs: list[tuple[int, str]] = []
     job_of: list[int] = []
     scan: Texts | None = None
-    for at, (encoder, raw) in enumerate(items):
+    for which, (encoder, raw) in enumerate(items):
         key, spaces = encoder.remembered(raw)
         if spaces is None or encoder.clocked:
             spaces, own = encoder.parts(raw, now)
             if own is not None:
-                fresh.append((at, key))
+                fresh.append((which, key))
                 scan = encoder.timeless[0].scan
                 jobs += own
-                job_of += [at] * len(own)
-        found.append(spaces)
+                job_of += [which] * len(own)
+        by_item.append(spaces)
     try:
         rows = [] if scan is None or not jobs else scan.spaces(jobs)
     except MemoryError:
         raise
     except Exception:  # value by value, so that only what is at fault goes without
-        for at, _ in fresh:
-            found[at] = items[at][0].spaces(items[at][1], now)
-        return found
-    for at, row in zip(job_of, rows, strict=True):
-        found[at] += row
-    for at, key in fresh:
-        found[at] = sorted(set(found[at]))
-        items[at][0].remember(key, items[at][1], found[at])
-    return found
+        for which, _ in fresh:
+            by_item[which] = items[which][0].spaces(items[which][1], now)
+        return by_item
+    for which, row in zip(job_of, rows, strict=True):
+        by_item[which] += row
+    for which, key in fresh:
+        by_item[which] = sorted(set(by_item[which]))
+        items[which][0].remember(key, items[which][1], by_item[which])
+    return by_item

@@ -45,13 +45,13 @@ def merge(
     words = _vocabulary(shared, merged, *np.divmod(predicates, width))
     of_clauses, of_disjunctions, of_leaves = (np.searchsorted(predicates, one) for one in keys)
     values = shared.images.lo[left.programs.value_space]
-    made = Plan(
+    plan = Plan(
         *_conjunctions(clauses.starts, of_clauses, left.owners, words),
         *_cnf(left.cnf.rows, disjunctions.starts, of_disjunctions, left.cnf_owners, words),
         frozen(left.checked),
         _programs(left.programs, of_leaves, values, words),
     )
-    return made.bounded(), words
+    return plan.bounded(), words
 
 
 class _Merged(NamedTuple):
@@ -83,8 +83,8 @@ def _merged(table: ClauseTable, shared: Shared) -> tuple[_Merged, Longs]:
     order = np.argsort(dims[firsts], kind="stable")
     ranks = np.empty(len(order), np.int64)
     ranks[order] = np.arange(len(order))
-    at = places_of(starts, firsts[order])
-    return _Merged(at.starts, pairs[at.items]), ranks[groups]
+    places = places_of(starts, firsts[order])
+    return _Merged(places.starts, pairs[places.items]), ranks[groups]
 
 
 def _spans(table: ClauseTable, shared: Shared) -> tuple[Longs, Longs]:
@@ -218,12 +218,12 @@ def _vocabulary(shared: Shared, merged: _Merged, chosen: Longs, copies: Longs) -
     if space_starts[-1] > np.iinfo(np.int32).max:
         raise ValueError("more than 2^31 spaces in one segment")
     dims = np.searchsorted(known, keys)
-    at = places_of(merged.starts, chosen)
-    pairs = merged.pairs[at.items]
+    places = places_of(merged.starts, chosen)
+    pairs = merged.pairs[places.items]
     heads = np.zeros(len(pairs), np.bool_)
-    heads[at.starts[:-1]] = True
+    heads[places.starts[:-1]] = True
     flags = pairs[heads, 1]
-    counts = np.diff(at.starts) - 1
+    counts = np.diff(places.starts) - 1
     spans = pairs[~heads] + np.repeat(space_starts[dims], counts)[:, None]
     on_missing, every = flags & _ON_MISSING > 0, flags & _EVERY > 0
     pairs_of = list(zip(own.tolist(), number.tolist(), strict=True))
@@ -283,7 +283,7 @@ def _programs(programs: Programs, predicates: Longs, values: Longs, words: Vocab
     codes = programs.codes
     is_leaf = codes >= 0
     codes[is_leaf] = groups[codes[is_leaf]]
-    at = places_of(programs.value_starts, firsts)
+    places = places_of(programs.value_starts, firsts)
     return frozen(
         Programs(
             programs.starts,
@@ -291,8 +291,8 @@ def _programs(programs: Programs, predicates: Longs, values: Longs, words: Vocab
             predicates[firsts].astype(np.int32),
             attributes[dims[firsts]],
             programs.leaf_weight[firsts],
-            at.starts.astype(np.int32),
-            spaces[at.items].astype(np.int32),
-            programs.value_weight[at.items],
+            places.starts.astype(np.int32),
+            spaces[places.items].astype(np.int32),
+            programs.value_weight[places.items],
         )
     )

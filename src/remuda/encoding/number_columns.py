@@ -53,15 +53,15 @@ def _cut(
         bit = begin + i
         if len(valid) > 0 and (valid[bit >> 3] >> (bit & 7)) & 1 == 0:
             continue
-        value, at, left = numbers[i], 0, len(thresholds)
+        value, n_reached, left = numbers[i], 0, len(thresholds)
         while left > 0:  # how many thresholds it reaches
             half = left >> 1
-            if thresholds[at + half] <= value:
-                at += half + 1
+            if thresholds[n_reached + half] <= value:
+                n_reached += half + 1
                 left -= half + 1
             else:
                 left = half
         rows[n] = i
-        spaces[n] = first + at if value == value else other  # noqa: PLR0124 - NaN is not
+        spaces[n] = first + n_reached if value == value else other  # noqa: PLR0124 - NaN is not
         n += 1
     return n

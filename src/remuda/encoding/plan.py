@@ -222,7 +222,7 @@ class _Planner:
         vocabulary = Vocabulary.of(self.pool)
         self._add_filters(vocabulary)
         disjunctions = self._table(vocabulary, self.disjunctions)
-        made = Plan(
+        unbounded = Plan(
             self._table(vocabulary, self.conjunctions),
             marked(ragged(self.conjunctions.owners)),
             CnfTable(ragged(self.cnf_rows.rows), disjunctions),
@@ -230,7 +230,7 @@ class _Planner:
             frozen(np.array(self.checked, np.bool_)),
             self._programs(vocabulary),
         )
-        return made.bounded(), vocabulary
+        return unbounded.bounded(), vocabulary
 
     def _table(self, vocabulary: Vocabulary, clauses: _Clauses) -> ClauseTable:
         return ClauseTable(vocabulary.space_starts, vocabulary.predicates, ragged(clauses.rows))

@@ -575,19 +575,19 @@ def _order(first: Bytes, second: Bytes, lower_first: int, lower_second: int) -> 
     """0, 1 or 2 where the first is below, equal or above; -1 where Python must lower one."""
     order = 1
     for i in range(max(len(first), len(second))):
-        one = first[i] if i < len(first) else np.uint8(0)
+        letter = first[i] if i < len(first) else np.uint8(0)
         other = second[i] if i < len(second) else np.uint8(0)
-        if (lower_first and one > 127) or (lower_second and other > 127):
+        if (lower_first and letter > 127) or (lower_second and other > 127):
             return -1
         if order == 1:
-            if lower_first and np.uint8(one - 65) < np.uint8(26):
-                one += np.uint8(32)
+            if lower_first and np.uint8(letter - 65) < np.uint8(26):
+                letter += np.uint8(32)
             if lower_second and np.uint8(other - 65) < np.uint8(26):
                 other += np.uint8(32)
             if i >= len(first) or i >= len(second):
                 order = 0 if i >= len(first) else 2
-            elif one != other:
-                order = 0 if one < other else 2
+            elif letter != other:
+                order = 0 if letter < other else 2
     return order
 
 
@@ -597,16 +597,16 @@ def _compared(pair: int, shared: Longs, own: Longs, n: int) -> int:
     kinds, slots = _longs(shared, _AT.kinds), _longs(own, _OWN.slots)
     pairs, spaces = _longs(shared, _AT.pairs), _ints(shared, _AT.pair_spaces)
     values, serials = _longs(own, _OWN.values), _longs(own, _OWN.serials)
-    targets, at = _ints(own, _OWN.targets), own[_OWN.slots]
+    targets, slots_at = _ints(own, _OWN.targets), own[_OWN.slots]
     facts = pair * _PAIR
     field, mate = pairs[facts], pairs[facts + 1]
     if serials[mate] != slots[_SERIAL]:
         return n
     order = -1
     if _kind(values[field], kinds) == _TEXT and _kind(values[mate], kinds) == _TEXT:
-        where = utf8_of(values[field], at + 8 * _SIZE)
+        where = utf8_of(values[field], slots_at + 8 * _SIZE)
         first = carray(pointer(where), (slots[_SIZE],), np.uint8)
-        other = utf8_of(values[mate], at + 8 * _SIZE)
+        other = utf8_of(values[mate], slots_at + 8 * _SIZE)
         second = carray(pointer(other), (slots[_SIZE],), np.uint8)
         if where == 0 or other == 0:
             clear_error()
@@ -668,28 +668,28 @@ def _read(event: int, shared: Longs, own: Longs) -> int:
     kinds, slots = _longs(shared, _AT.kinds), _longs(own, _OWN.slots)
     groups, beside = _longs(shared, _AT.groups), _bytes(shared, _AT.beside)
     is_mate, notes = _bytes(shared, _AT.is_mate), _ints(own, _OWN.notes)
-    at = own[_OWN.slots]
-    flat = kinds[_SIDES] != 0 and _is_flat(event, kinds, slots, at)
+    slots_at = own[_OWN.slots]
+    flat = kinds[_SIDES] != 0 and _is_flat(event, kinds, slots, slots_at)
     _begin(flat, own)
     base = len(beside) if flat else 0
     n, n_pending, place = 0, 0, -1
-    while dict_next(event, at + 8 * _NEXT, at + 8 * _KEY, at + 8 * _VALUE) != 0:
+    while dict_next(event, slots_at + 8 * _NEXT, slots_at + 8 * _KEY, slots_at + 8 * _VALUE) != 0:
         place += 1
-        value, field, told = slots[_VALUE], -1, -1
+        value, field, n_after = slots[_VALUE], -1, -1
         if len(notes) - slots[_N_NOTES] < 2 * _NOTE:
             return UNREAD
         if _kind(slots[_KEY], kinds) == _TEXT:
-            field = _field(slots[_KEY], shared, slots, at)
+            field = _field(slots[_KEY], shared, slots, slots_at)
         if field >= 0:
             if is_mate[field]:
                 n_pending = _pend(field, value, shared, own, n_pending)
-            group, told = groups[base + field], n
+            group, n_after = groups[base + field], n
             if group != NOTHING:
-                told = _value(value, field, group, place, shared, own, n)
-        if told < 0:
+                n_after = _value(value, field, group, place, shared, own, n)
+        if n_after < 0:
             _note(own, LEFT, place, -1, 0, 0, 0, 0)
             continue
-        n = told
+        n = n_after
         if beside[field]:
             _note(own, BESIDE, place, -1, field * 2 * _N_KINDS, 0, 0, 0)
     for i in range(n_pending):

@@ -98,19 +98,19 @@ class Values:
 
     def spans_in(self, spaces: ValueSpaces) -> list[Span]:
         """The present spaces of another partition that have some of the values, ascending."""
-        found: list[Span] = []
+        spans: list[Span] = []
         for kind, lower, upper in self.intervals():
-            found += _met(spaces, kind, lower, upper) if kind in spaces.first else [_OTHER]
+            spans += _met(spaces, kind, lower, upper) if kind in spaces.first else [_OTHER]
         own = {point for point, space in self.spaces.points.items() if space in self.cells}
         points = {space for point, space in spaces.points.items() if point in own}
         if OTHER in self.cells or len(points) < len(own):
-            found.append(_OTHER)
+            spans.append(_OTHER)
         if OTHER in self.cells:
             points.update(_scalar_points(spaces, self.spaces.points))
             for kind in spaces.first.keys() - self.spaces.first.keys():
-                found += _met(spaces, kind, None, None)
-        found += [(space, space + 1) for space in points]
-        return sorted(set(found)) if len(found) > 1 else found
+                spans += _met(spaces, kind, None, None)
+        spans += [(space, space + 1) for space in points]
+        return sorted(set(spans)) if len(spans) > 1 else spans
 
 
 _OTHER = OTHER, OTHER + 1
@@ -174,16 +174,16 @@ def _met(spaces: ValueSpaces, kind: Kind, lower: Cut | None, upper: Cut | None) 
         begin += begin < end and not _has_value(kind, lower, cuts[begin])
         end -= begin < end and not _has_value(kind, cuts[end - 1], upper)
         return [(first + begin, first + end + 1)]
-    found: list[Span] = []
+    spans: list[Span] = []
     for place in range(begin, end + 1):
         low = lower if place == begin else cuts[place - 1]
         high = upper if place == end else cuts[place]
         if _has_value(kind, low, high):
-            begins = found[-1][0] if found and found[-1][1] == first + place else first + place
+            begins = spans[-1][0] if spans and spans[-1][1] == first + place else first + place
             if begins < first + place:
-                found.pop()
-            found.append((begins, first + place + 1))
-    return found
+                spans.pop()
+            spans.append((begins, first + place + 1))
+    return spans
 
 
 def _has_value(kind: Kind, lower: Cut | None, upper: Cut | None) -> bool:
@@ -360,20 +360,20 @@ def _accepted(spaces: ValueSpaces, everything: frozenset[int], leaf: Predicate) 
     match view_of(leaf.condition):
         case View.VALUE:
             spans = spaces.spans(leaf.condition)
-            asked = frozenset(cell for lo, hi in spans for cell in range(lo, hi))
+            cells = frozenset(cell for lo, hi in spans for cell in range(lo, hi))
             if isinstance(leaf.condition, Missing):
-                asked = frozenset({MISSING})
+                cells = frozenset({MISSING})
         case View.SET:  # a scalar is no list
             assert isinstance(leaf.condition, Related)
-            asked = frozenset()
+            cells = frozenset()
         case View.LACK:
             return frozenset({MISSING}) if leaf.polarity is Polarity.INCLUDED else everything
         case _:
             return everything if leaf.polarity is Polarity.EXCLUDED else present
     match leaf.polarity:
         case Polarity.INCLUDED:
-            return asked
+            return cells
         case Polarity.EXCLUDED:
-            return everything - asked
+            return everything - cells
         case Polarity.STRONGLY_EXCLUDED:
-            return present - asked
+            return present - cells

@@ -292,15 +292,15 @@ def _states(data: Bytes, starts: Longs, classes: Ints) -> tuple[Ints, Ints, Ints
     low[0], high[0], depth[0] = 0, n_texts, 0
     n, n_rows, state = 1, 0, 0
     while state < n:
-        i, at = np.int64(low[state]), np.int64(depth[state])
+        i, level = np.int64(low[state]), np.int64(depth[state])
         cells[state, 0], cells[state, 3] = n, -1
-        if starts[i + 1] - starts[i] == at:
+        if starts[i + 1] - starts[i] == level:
             cells[state, 3], ends[i] = i, state
             i += 1
         while i < high[state]:
-            label = data[starts[i] + at]
-            low[n], depth[n] = i, at + 1
-            while i < high[state] and data[starts[i] + at] == label:
+            label = data[starts[i] + level]
+            low[n], depth[n] = i, level + 1
+            while i < high[state] and data[starts[i] + level] == label:
                 i += 1
             high[n] = i
             cells[n, 1] = classes[label] << LABEL
@@ -357,14 +357,14 @@ class Scanner:
         self, bases: Longs, words: Ints, groups: Sequence[Sequence[tuple[int, bool]]] = ()
     ) -> None:
         self.bases, self.words = bases, words
-        at = bases[:-1]
-        most, starts = words[at + AT.most].tolist(), bases.tolist()
+        tables = bases[:-1]
+        most, starts = words[tables + AT.most].tolist(), bases.tolist()
         self.groups = Groups(
             starts_of(list(map(len, groups))),
             np.array([2 * starts[i] + low for group in groups for i, low in group], np.int64),
             np.array([sum(most[i] for i, _ in group) for group in groups], np.int64),
         )
-        self.n_literals = int(words[at + AT.n_literals].max(initial=0))
+        self.n_literals = int(words[tables + AT.n_literals].max(initial=0))
         self.most = max((*most, *self.groups.most.tolist()), default=0)
         self._spare: deque[Scratch] = deque()
 
@@ -504,15 +504,15 @@ def _place(
     low, high = 0, n_cuts
     while low < high:
         middle = (low + high) >> 1
-        at, stop = bytes_at + words[texts + middle], bytes_at + words[texts + middle + 1]
+        octet, stop = bytes_at + words[texts + middle], bytes_at + words[texts + middle + 1]
         i = begin
-        while at < stop and i < end and octets[U(at)] == data[U(i)]:
-            at += 1
+        while octet < stop and i < end and octets[U(octet)] == data[U(i)]:
+            octet += 1
             i += 1
-        if at == stop:  # the cut's text begins the text, or is it
+        if octet == stop:  # the cut's text begins the text, or is it
             before = i < end or words[sides + middle] == 0
         else:
-            before = i < end and octets[U(at)] < data[U(i)]
+            before = i < end and octets[U(octet)] < data[U(i)]
         if before:
             low = middle + 1
         else:
@@ -632,24 +632,24 @@ def _in_order(
     bytes_at = (starts + words[base + AT.n_pieces] + 1) * 4
     first, last, bound = words[glob], words[glob + 1], words[glob + 2]
     if bound & _BEGINS:
-        at, stop = bytes_at + words[starts + first], bytes_at + words[starts + first + 1]
-        if end - begin < stop - at or not _same(octets, at, stop, text, begin):
+        start, stop = bytes_at + words[starts + first], bytes_at + words[starts + first + 1]
+        if end - begin < stop - start or not _same(octets, start, stop, text, begin):
             return False
-        begin += stop - at
+        begin += stop - start
         first += 1
     if bound & _ENDS:
         last -= 1
-        at, stop = bytes_at + words[starts + last], bytes_at + words[starts + last + 1]
-        if end - begin < stop - at or not _same(octets, at, stop, text, end - (stop - at)):
+        start, stop = bytes_at + words[starts + last], bytes_at + words[starts + last + 1]
+        if end - begin < stop - start or not _same(octets, start, stop, text, end - (stop - start)):
             return False
-        end -= stop - at
+        end -= stop - start
     for piece in range(first, last):
-        at, stop = bytes_at + words[starts + piece], bytes_at + words[starts + piece + 1]
-        while end - begin >= stop - at and not _same(octets, at, stop, text, begin):
+        start, stop = bytes_at + words[starts + piece], bytes_at + words[starts + piece + 1]
+        while end - begin >= stop - start and not _same(octets, start, stop, text, begin):
             begin += 1
-        if end - begin < stop - at:
+        if end - begin < stop - start:
             return False
-        begin += stop - at
+        begin += stop - start
     return True
 
 

@@ -221,13 +221,13 @@ class OrderSpaces:
 
     def spans(self, condition: Condition) -> list[Span]:
         """The present spaces whose values the condition accepts."""
-        found = []
+        pieces = []
         for lower, upper in self.order.wanted(condition):
             begin = OTHER + 1 if lower is None else self._behind(lower)
             end = self.n_present + 1 if upper is None else self._behind(upper)
             if begin < end:
-                found.append((begin, end))
-        return _joined(found)
+                pieces.append((begin, end))
+        return _joined(pieces)
 
     def key(self, base: Cut) -> Any:
         """By which cuts sort; of equal places, the spelling decides."""
@@ -319,14 +319,14 @@ def _collect(
                 kind, value = found
                 cuts.setdefault(kind, set()).update(((value, BEFORE), (value, AFTER)))
     elif isinstance(condition, Range):
-        made = cuts.setdefault(condition.kind, set())
-        made.update(cut for cut in range_cuts(condition) if cut is not None)
+        own = cuts.setdefault(condition.kind, set())
+        own.update(cut for cut in range_cuts(condition) if cut is not None)
     elif isinstance(condition, QuotedRange):
         for one in condition.ranges:
             _collect(one, points, cuts)
     elif isinstance(condition, Prefix):
-        made = cuts.setdefault(Kind.STRING, set())
-        made.update(cut for cut in _prefix_cuts(condition.text) if cut is not None)
+        own = cuts.setdefault(Kind.STRING, set())
+        own.update(cut for cut in _prefix_cuts(condition.text) if cut is not None)
 
 
 def range_cuts(condition: Range) -> tuple[Cut | None, Cut | None]:

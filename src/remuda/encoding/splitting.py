@@ -80,18 +80,18 @@ class Runs:
 
     def lay_out(self, gap: int, hot: Any) -> None:
         """Give each run between the cuts its numbers, more where room was lacking; then the end."""
-        n, at, self.firsts = len(self.cuts), self.firsts[0], []
+        n, number, self.firsts = len(self.cuts), self.firsts[0], []
         for place in range(n + 1):
-            self.firsts.append(at)
+            self.firsts.append(number)
             below = self.cuts[place - 1] if place else None
             above = self.cuts[place] if place < n else None
             if below is not None and above is not None and below[0] == above[0]:
-                at += 1
+                number += 1
             elif hot is not None and hot in (below, above):
-                at += max(64 * gap, 4 * n)
+                number += max(64 * gap, 4 * n)
             else:
-                at += gap if below is not None and above is not None else _OPEN * gap
-        self.end = at
+                number += gap if below is not None and above is not None else _OPEN * gap
+        self.end = number
 
 
 class SplitValues(ValueSpaces):
@@ -107,19 +107,19 @@ class SplitValues(ValueSpaces):
     def laid_out(cls, conditions: Iterable[Condition], gap: int, hot: Any = None) -> SplitValues:
         """The partition of these conditions, with room around each of their cuts."""
         points, cuts = collected(conditions)
-        made = cls(0)
+        partition = cls(0)
         end = OTHER + max(_OPEN * gap, len(points))
-        made._other_end = end
+        partition._other_end = end
         for point in points:
-            made.points[point] = end
+            partition.points[point] = end
             end += 1
         for kind, own in cuts.items():
             runs = Runs(end, end, own)
             runs.lay_out(gap, hot)
-            made._take_up(kind, runs)
+            partition._take_up(kind, runs)
             end = runs.end
-        made.n_present = end - 1
-        return made
+        partition.n_present = end - 1
+        return partition
 
     def learn(self, condition: Condition) -> bool:
         """Let the partition tell what the condition does; whether it has changed."""

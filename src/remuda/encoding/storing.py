@@ -110,15 +110,15 @@ def _cuts(values: list[Any], sides: list[int]) -> Sequence[Cut]:
     whole = of_whole(values, sides)
     if whole is not None:
         return whole
-    found = []
+    cuts = []
     last = None  # the two sides of a value share it
     for value, side in zip(values, sides, strict=True):
         if type(value) is not int:
             last = _comparable(value)
         elif value != last:
             last = value
-        found.append((last, side))
-    return found
+        cuts.append((last, side))
+    return cuts
 
 
 def _comparable(value: Any) -> Any:

@@ -102,17 +102,17 @@ class Texts:
 
     def _taken(self, terms: Sequence[TermTexts], stored: StoredTexts, n_spaces: int) -> StoredTexts:
         """What was stored; made anew where terms that differed are written alike."""
-        asked = [(term, *one) for term in terms for one in term.conditions]
-        if (len(terms) + 1, len(asked)) != (len(stored.bases), len(stored.trials)):
+        conditions = [(term, *one) for term in terms for one in term.conditions]
+        if (len(terms) + 1, len(conditions)) != (len(stored.bases), len(stored.trials)):
             return self._made(terms)
         n_trials = int(stored.trials.max(initial=-1)) + 1
-        check(n_trials <= len(asked), "trials")
+        check(n_trials <= len(conditions), "trials")
         check(tables_hold(stored.words, stored.bases, n_spaces, n_trials), "tables")
-        found = [list[tuple[TermTexts, TextCondition, int]]() for _ in range(n_trials)]
-        for one, trial in zip(asked, stored.trials.tolist(), strict=True):
+        by_trial = [list[tuple[TermTexts, TextCondition, int]]() for _ in range(n_trials)]
+        for one, trial in zip(conditions, stored.trials.tolist(), strict=True):
             if trial >= 0:
-                found[trial].append(one)
-        for some in found:
+                by_trial[trial].append(one)
+        for some in by_trial:
             check(len({id(term) for term, _, _ in some}) == 1, "trials")
             self.tried.append(Trial(some[0][0].lowers))
             for _, condition, space in some:
@@ -122,16 +122,16 @@ class Texts:
         return stored
 
     def _table(self, term: TermTexts, trials: list[int]) -> Any:
-        asked, shared = Asked(), None
+        content, shared = Asked(), None
         for start, spaces in term.cells:
             if isinstance(spaces, ValueSpaces) and Kind.STRING in spaces.first:
                 first = start + spaces.first[Kind.STRING]
-                asked.orders.append((first, spaces.cuts[Kind.STRING]))
+                content.orders.append((first, spaces.cuts[Kind.STRING]))
             else:
-                asked.always[start + OTHER] = None
+                content.always[start + OTHER] = None
         for condition, space in term.conditions:
             demands = condition.demands
-            if len(demands) > 1 and len(asked.demands) > _MANY and isinstance(condition, Regex):
+            if len(demands) > 1 and len(content.demands) > _MANY and isinstance(condition, Regex):
                 demands = demands_of(condition.pattern, find=condition.find, classes=False)
             number = len(self.tried)
             trial = -1
@@ -149,8 +149,8 @@ class Texts:
                 self.tried[number].add(condition.found_pattern, space, size)
                 trial = number
             trials.append(trial)
-            asked.add(demands, space, number)
-        return table_of(asked)
+            content.add(demands, space, number)
+        return table_of(content)
 
     def held(self, number: int, text: str) -> list[int]:
         """The spaces of those patterns of a trial that a text matches."""
@@ -187,26 +187,26 @@ class Texts:
             size += len(data)
         data = pieces[0] if n_columns == 1 else np.concatenate(pieces)
         bases = np.tile(self.scanner.bases[[number for number, _ in columns]], n_rows)
-        found = self.scanner.scan(data, starts.ravel(), ends.ravel(), bases)
-        doubtful = np.flatnonzero(found.items < 0)
-        by_rows = Ragged(found.starts[::n_columns], found.items)
+        targets = self.scanner.scan(data, starts.ravel(), ends.ravel(), bases)
+        doubtful = np.flatnonzero(targets.items < 0)
+        by_rows = Ragged(targets.starts[::n_columns], targets.items)
         if not len(doubtful):
             return by_rows
-        jobs = np.searchsorted(found.starts, doubtful, side="right") - 1
+        jobs = np.searchsorted(targets.starts, doubtful, side="right") - 1
         begins, stops = starts.ravel()[jobs].tolist(), ends.ravel()[jobs].tolist()
         held = [
             self.tried[~target].held(data[begin:stop].tobytes())
             for target, begin, stop in zip(
-                found.items[doubtful].tolist(), begins, stops, strict=True
+                targets.items[doubtful].tolist(), begins, stops, strict=True
             )
         ]
         owners = np.repeat(np.arange(n_rows), np.diff(by_rows.starts))
         late = np.repeat(jobs // n_columns, list(map(len, held)))
         spaces = [space for several in held for space in several]
-        sure = found.items >= 0
+        sure = targets.items >= 0
         return by_row(
             np.concatenate([owners[sure], late]),
-            np.concatenate([found.items[sure], np.array(spaces, np.int32)]),
+            np.concatenate([targets.items[sure], np.array(spaces, np.int32)]),
             n_rows,
         )
 

@@ -83,19 +83,19 @@ def share(words: Sequence[Vocabulary], plan: Plan) -> Shared:
     alike: dict[Dimension, list[int]] = {}
     for dim in np.unique(table.predicates.dim).tolist():
         alike.setdefault(base_of(dimensions[dim]), []).append(dim)
-    found = list(alike)
-    bases = [found[i] for i in side_by_side(found)]  # as in every vocabulary
+    distinct = list(alike)
+    bases = [distinct[i] for i in side_by_side(distinct)]  # as in every vocabulary
     places, images, needs = np.full(len(dimensions), GONE), Images.blank(starts[-1]), _needs(plan)
-    made: list[Spaces] = []
+    partitions: list[Spaces] = []
     others: list[list[Span]] = [[] for _ in dimensions]
     for number, base in enumerate(bases):
         sources = [_Source(spaces[dim], starts[dim]) for dim in alike[base]]
         united, pieces = _unite(sources, needs, images)
-        made.append(united)
+        partitions.append(united)
         for dim, own in zip(alike[base], pieces, strict=True):
             places[dim], others[dim] = number, own
     flat = np.array([span for own in others for span in own], np.int64).reshape(-1, 2)
-    return Shared(bases, made, places, images, starts_of([*map(len, others)]), flat)
+    return Shared(bases, partitions, places, images, starts_of([*map(len, others)]), flat)
 
 
 def _needs(plan: Plan) -> _Needs:
@@ -185,15 +185,15 @@ def _regions(source: _Source, needs: _Needs, images: Images) -> dict[Kind, _Regi
     """The cells that are needed, by kind."""
     spaces: Any = source.spaces
     of_kind: Any = spaces.cuts if isinstance(spaces, ValueSpaces) else {Kind.STRING: spaces.bases}
-    found = {}
+    regions = {}
     for kind, every in of_kind.items():
         begin = source.start + _firsts(spaces)[kind]
         needed = needs.borders[begin + 1 : begin + 1 + len(every)]
         images.last[begin : begin + len(every) + 1] = begin + len(every)
         # of values, no predicate may tell the kind from OTHER, and then it has no cells
         if isinstance(spaces, OrderSpaces) or needs.apart[begin] or needed.any():
-            found[kind] = _Region(begin, needed, list(compress(every, needed.tolist())))
-    return found
+            regions[kind] = _Region(begin, needed, list(compress(every, needed.tolist())))
+    return regions
 
 
 def _firsts(spaces: Spaces) -> dict[Kind, int]:
@@ -228,13 +228,13 @@ def _other(
     regions: dict[Kind, _Region],
 ) -> list[Span]:
     """What OTHER becomes: itself, and the points and kinds that only other partitions have."""
-    found = [(OTHER, OTHER + 1)]
+    spans = [(OTHER, OTHER + 1)]
     if isinstance(united, ValueSpaces):
-        found += [(at, at + 1) for point, at in united.points.items() if point not in points]
+        spans += [(at, at + 1) for point, at in united.points.items() if point not in points]
     for kind in cuts.keys() - regions.keys():
         first = _firsts(united)[kind]
-        found.append((first, first + len(cuts[kind]) + 1))
-    return found
+        spans.append((first, first + len(cuts[kind]) + 1))
+    return spans
 
 
 def merged(lists: Sequence[list[Any]], key: Key = None) -> tuple[list[Any], list[Longs]]:
@@ -252,12 +252,12 @@ def merged(lists: Sequence[list[Any]], key: Key = None) -> tuple[list[Any], list
 
 def _pieces(lists: Sequence[list[Any]], key: Key) -> Iterator[list[list[Any]]]:
     """The lists in pieces, all cut at the same items; no piece of a list is long."""
-    at = [0] * len(lists)
+    begins = [0] * len(lists)
     for border in sorted((item for one in lists for item in one[_PIECE::_PIECE]), key=key):
-        told = border if key is None else key(border)
+        goal = border if key is None else key(border)
         ends = [
-            bisect_left(one, told, begin, key=key) for one, begin in zip(lists, at, strict=True)
+            bisect_left(one, goal, begin, key=key) for one, begin in zip(lists, begins, strict=True)
         ]
-        yield [one[begin:end] for one, begin, end in zip(lists, at, ends, strict=True)]
-        at = ends
-    yield [one[begin:] for one, begin in zip(lists, at, strict=True)]
+        yield [one[begin:end] for one, begin, end in zip(lists, begins, ends, strict=True)]
+        begins = ends
+    yield [one[begin:] for one, begin in zip(lists, begins, strict=True)]

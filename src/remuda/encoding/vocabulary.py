@@ -150,13 +150,13 @@ class PredicatePool:
     def add_copy(self, number: int, copy: int) -> int:
         """The number of the same predicate on a copy of its dimension."""
         key = (number, copy)
-        found = self.ids.get(key)
-        if found is None:
-            found = self.ids[key] = len(self.predicates)
+        copy_number = self.ids.get(key)
+        if copy_number is None:
+            copy_number = self.ids[key] = len(self.predicates)
             self.predicates.append(self.predicates[number])
             base = _dimension(self.predicates[number])
             self.dims.append(self._dim(replace(base, copy=copy)))
-        return found
+        return copy_number
 
     def apart(self, numbers: list[int]) -> tuple[int, ...]:
         """The predicates of a clause, each on a dimension of its own."""
@@ -322,17 +322,17 @@ def accepted(predicate: Predicate, spaces: Spaces) -> tuple[list[Span], bool, bo
     """The present spaces that satisfy the predicate, and its `on_missing` and `every`."""
     if spaces is None:
         n_present = YES
-        asked = [(YES, YES + 1)]
+        spans = [(YES, YES + 1)]
     else:
         n_present = spaces.n_present
-        asked = spaces.spans(predicate.condition)  # type: ignore[arg-type]
+        spans = spaces.spans(predicate.condition)  # type: ignore[arg-type]
     missing = isinstance(predicate.condition, conditions.Missing | conditions.Absent)
     if predicate.polarity is Polarity.INCLUDED:
-        return asked, missing, False
-    refused = _complement(asked, n_present)
+        return spans, missing, False
+    refused = _complement(spans, n_present)
     weak = predicate.polarity is Polarity.EXCLUDED
     # over all spaces or none, "any" and "every" are the same: one spelling
-    return refused, weak and not missing, len(asked) > 0 and asked != [(1, n_present + 1)]
+    return refused, weak and not missing, len(spans) > 0 and spans != [(1, n_present + 1)]
 
 
 def _complement(spans: Sequence[Span], n_present: int) -> list[Span]:
