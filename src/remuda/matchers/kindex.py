@@ -301,8 +301,8 @@ def _conjunction_holds(
     if not several:
         return bool(mark_of(heads[0]) & IN)  # a ∉ would come first
     # the event has lists: the entries of each dimension are merged before they are counted
-    for at in range(n):
-        key, mark = current.owners[list_of(heads[at])], mark_of(heads[at])
+    for entry in range(n):
+        key, mark = current.owners[list_of(heads[entry])], mark_of(heads[entry])
         group = met.groups[key]
         said = met.shares[key] if mark & ALL else met.sizes[group]
         if mark & IN:
@@ -310,8 +310,8 @@ def _conjunction_holds(
         else:
             outs[group] += said
     n_in, n_out = 0, 0
-    for at in range(n):
-        group = met.groups[current.owners[list_of(heads[at])]]
+    for entry in range(n):
+        group = met.groups[current.owners[list_of(heads[entry])]]
         n_out += outs[group] >= met.sizes[group]
         n_in += ins[group] >= met.sizes[group]
         ins[group], outs[group] = 0, 0
@@ -335,8 +335,8 @@ def _disjunctions_hold(
         counters[i - begin] = -cnf.denials[cnf.rows.items[i]]
     # the entries of one predicate are merged first: lists may give several, and a wide predicate
     # is ∈ on "present" unless a space that it refuses says ∉
-    for at in range(n):
-        which, mark = list_of(heads[at]), mark_of(heads[at])
+    for entry in range(n):
+        which, mark = list_of(heads[entry]), mark_of(heads[entry])
         key = current.owners[which]
         group = met.groups[key]
         slot = cnf.of_entry[current.positions[which]] * counting.n_groups + group
@@ -345,8 +345,8 @@ def _disjunctions_hold(
             ins[slot] += said
         elif slot >= 0:
             outs[slot] += said
-    for at in range(n):
-        which = list_of(heads[at])
+    for entry in range(n):
+        which = list_of(heads[entry])
         disjunction = cnf.of_entry[current.positions[which]]
         group = met.groups[current.owners[which]]
         slot = disjunction * counting.n_groups + group

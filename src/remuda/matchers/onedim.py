@@ -138,22 +138,22 @@ def _highest(lo: Longs, hi: Longs) -> Longs:
 
 @kernel
 def _climb(values: Ints, n_leaves: int, lists: Listed) -> tuple[Longs, Ints]:
-    starts, found, n = np.zeros(len(values) + 1, np.int64), np.empty(1024, np.int32), 0
+    starts, intervals, n = np.zeros(len(values) + 1, np.int64), np.empty(1024, np.int32), 0
     for v in range(len(values)):
         node = values[v] + n_leaves
         while node > 0:
-            found = grown(found, n + lists.ends[node] - lists.begins[node])
+            intervals = grown(intervals, n + lists.ends[node] - lists.begins[node])
             for i in range(lists.begins[node], lists.ends[node]):
-                found[n] = lists.items[i]
+                intervals[n] = lists.items[i]
                 n += 1
             node >>= 1
         starts[v + 1] = n
-    return starts, found[:n].copy()
+    return starts, intervals[:n].copy()
 
 
 @kernel
 def _descend(values: Ints, n_values: int, low: Listed, high: Listed) -> tuple[Longs, Ints]:
-    starts, found, n = np.zeros(len(values) + 1, np.int64), np.empty(1024, np.int32), 0
+    starts, intervals, n = np.zeros(len(values) + 1, np.int64), np.empty(1024, np.int32), 0
     step = 1
     while step <= n_values:
         step *= 2
@@ -162,22 +162,22 @@ def _descend(values: Ints, n_values: int, low: Listed, high: Listed) -> tuple[Lo
         while True:
             if node <= n_values:
                 if goal <= node:
-                    found = grown(found, n + low.ends[node] - low.begins[node])
+                    intervals = grown(intervals, n + low.ends[node] - low.begins[node])
                     for i in range(low.begins[node], low.ends[node]):
                         if low.notes[i] >= goal:
                             break
-                        found[n] = low.items[i]
+                        intervals[n] = low.items[i]
                         n += 1
                 else:
-                    found = grown(found, n + high.ends[node] - high.begins[node])
+                    intervals = grown(intervals, n + high.ends[node] - high.begins[node])
                     for i in range(high.begins[node], high.ends[node]):
                         if n_values - np.int64(high.notes[i]) < goal:
                             break
-                        found[n] = high.items[i]
+                        intervals[n] = high.items[i]
                         n += 1
             if goal == node:
                 break
             half //= 2
             node = node - half if goal < node else node + half
         starts[v + 1] = n
-    return starts, found[:n].copy()
+    return starts, intervals[:n].copy()

@@ -344,13 +344,13 @@ def _meet(met: Met, look: Look, counting: Counting, n: int) -> int:
 def _count(met: Met, manner: int, counting: Counting, n: int) -> int:
     """Count the entries that are met, for their clauses or against them."""
     counts = counting.counts
-    one, veto = (0, _VETO) if manner & AGAINST else (1, 0)
+    vote, veto = (0, _VETO) if manner & AGAINST else (1, 0)
     for entry in range(met.begin, met.end):  # no branch: half of the entries are met, at random
         clause = np.uint32(met.clauses[entry])
         above = met.below < met.bounds[entry]
         counting.touched[n] = clause
         n += above and counts[clause] == 0
-        counts[clause] = (counts[clause] + above * one) | (above * veto)
+        counts[clause] = (counts[clause] + above * vote) | (above * veto)
     return n
 
 

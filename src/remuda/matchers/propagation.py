@@ -246,16 +246,16 @@ def _set_agreed(
     size, end = met.sizes[met.groups[begin]], begin
     while end < n_keys and met.groups[end] == met.groups[begin]:
         for mark in range(ALL, 4, 2):
-            at = 4 * met.keys[end] + mark
-            for i in range(lists.starts[at], lists.starts[at + 1]):
+            which = 4 * met.keys[end] + mark
+            for i in range(lists.starts[which], lists.starts[which + 1]):
                 votes[lists.items[i]] += met.shares[end]
                 if votes[lists.items[i]] == size:
                     n = _set(lists.items, i, i + 1, n_access, bits, satisfied, n)
         end += 1
     for k in range(begin, end):
         for mark in range(ALL, 4, 2):
-            at = 4 * met.keys[k] + mark
-            for i in range(lists.starts[at], lists.starts[at + 1]):
+            which = 4 * met.keys[k] + mark
+            for i in range(lists.starts[which], lists.starts[which + 1]):
                 votes[lists.items[i]] = 0
     return n
 

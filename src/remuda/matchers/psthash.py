@@ -296,7 +296,7 @@ def _match(event_starts: Longs, spaces: Ints, *arrays: NDArray[Any]) -> tuple[Lo
     starts = np.zeros(len(event_starts), np.int64)
     rows, queue = np.empty(1024, np.int32), np.empty(1024, np.int32)
     visits = room_for_visits(event_starts, forest)
-    higher, asked = np.empty(len(visits.leaves), np.int32), np.empty(_N_LOOKED_UP, np.int64)
+    higher, keys = np.empty(len(visits.leaves), np.int32), np.empty(_N_LOOKED_UP, np.int64)
     numbers, slots = np.empty(_N_LOOKED_UP, np.int32), forest.records.starts
     n, n_candidates = 0, 0
     for e in range(len(starts) - 1):
@@ -304,7 +304,7 @@ def _match(event_starts: Longs, spaces: Ints, *arrays: NDArray[Any]) -> tuple[Lo
         has_several = arrive(event, forest.dim_of_space)
         lacks = lacking(event, forest.dim_of_space, forest.dim_bits)
         n_leaves = _leaves_met(event, forest, visits.leaves, higher)
-        numbers, n_found = _lists_of_pairs(visits.leaves, higher, n_leaves, pairs, asked, numbers)
+        numbers, n_found = _lists_of_pairs(visits.leaves, higher, n_leaves, pairs, keys, numbers)
         n_in_pairs = n_listed(numbers, n_found, pairs.lists)
         queue = grown(queue, n_in_pairs)
         n_paired = gather(numbers, n_found, pairs.lists, lacks, slots, queue, _ZERO)

@@ -143,23 +143,23 @@ def _scan(
         for clause in range(n_clauses):
             if only[heads[clause]] == _MISSING:
                 continue
-            found = True
+            matches = True
             for i in range(clause_starts[clause], clause_starts[clause + 1]):
                 space, predicate = only[tests[i, 0]], tests[i, 3]
                 inside = tests[i, 1] <= space < tests[i, 2]
                 if space != _SEVERAL and (predicate >= 0 or not inside):
-                    found = inside
+                    matches = inside
                 elif space >= 0:
                     starts_ = predicates.span_starts
-                    found = accepts(
+                    matches = accepts(
                         space, starts_[~predicate], starts_[~predicate + 1],
                         predicates.span_lo, predicates.span_hi,
                     )  # fmt: skip
                 else:
-                    found = holds(max(predicate, ~predicate), predicates, laid_out)
-                if not found:
+                    matches = holds(max(predicate, ~predicate), predicates, laid_out)
+                if not matches:
                     break
-            if found:
+            if matches:
                 rows = grown(rows, n + 1)
                 rows[n] = clause
                 n += 1

@@ -131,10 +131,10 @@ def _merged(begin: int, n_keys: int, mark: int, met: EventKeys, lists: Ragged, v
     size, end, n = met.sizes[met.groups[begin]], begin, 0
     merged = np.empty(1024, np.int32)
     while end < n_keys and met.groups[end] == met.groups[begin]:
-        for at in range(4 * met.keys[end] + mark, 4 * met.keys[end] + mark + 2):
-            share = met.shares[end] if at & ALL else size
-            merged = grown(merged, n + lists.starts[at + 1] - lists.starts[at])
-            for i in range(lists.starts[at], lists.starts[at + 1]):
+        for which in range(4 * met.keys[end] + mark, 4 * met.keys[end] + mark + 2):
+            share = met.shares[end] if which & ALL else size
+            merged = grown(merged, n + lists.starts[which + 1] - lists.starts[which])
+            for i in range(lists.starts[which], lists.starts[which + 1]):
                 clause = np.uint32(lists.items[i])
                 if votes[clause] < size <= votes[clause] + share:
                     merged[n] = clause
@@ -142,8 +142,8 @@ def _merged(begin: int, n_keys: int, mark: int, met: EventKeys, lists: Ragged, v
                 votes[clause] += share
         end += 1
     for k in range(begin, end):
-        at = 4 * met.keys[k] + mark
-        for i in range(lists.starts[at], lists.starts[at + 2]):
+        which = 4 * met.keys[k] + mark
+        for i in range(lists.starts[which], lists.starts[which + 2]):
             votes[np.uint32(lists.items[i])] = 0
     return merged[:n]
 

@@ -164,18 +164,18 @@ def _write_clusters(  # noqa: C901, PLR0912, PLR0915 - what is called for each c
         np.empty(BUCKETS + 1, np.int32),
     )  # fmt: skip
     rows = np.zeros((LARGEST_DOMAIN + 1) * 4, np.uint64)
-    at = np.int64(0)
+    chunk = np.int64(0)
     for cluster in range(first, last):
         begin, end = clusters.starts[cluster], clusters.starts[cluster + 1]
         if begin == end:
             continue
-        directory[cluster] = put(base + at, fields.CLUSTER_AT)
+        directory[cluster] = put(base + chunk, fields.CLUSTER_AT)
         directory[cluster] |= put(end - begin, fields.CLUSTER_ENTRIES)
-        first_chunk = at
+        first_chunk = chunk
         n_plain = _plain_first(entries, begin, end, material.clauses.starts)
         if not _few_best_first(entries, begin, begin + n_plain, material.standing):
             _best_first(entries[begin : begin + n_plain], material.standing)
-        at = _write_plain(arena, halves, at, entries, begin, begin + n_plain, material, tally)
+        chunk = _write_plain(arena, halves, chunk, entries, begin, begin + n_plain, material, tally)
         begin += n_plain
         # what is sorted by likeness from here on keeps this order among equals
         if not _few_best_first(entries, begin, end, material.standing):
@@ -202,24 +202,24 @@ def _write_clusters(  # noqa: C901, PLR0912, PLR0915 - what is called for each c
                     _best_first(entries[begin : begin + n], material.standing)
                 columns = columns_of(entries, begin, n, material, counters)
                 after = _write_slices(
-                    arena, octets, quarters, halves, at, entries, begin, n, columns,
+                    arena, octets, quarters, halves, chunk, entries, begin, n, columns,
                     material, counters.listed, rows,
                 )  # fmt: skip
                 if after == 0:
                     break
                 tally[0, SLICES] += n
                 tally[1, SLICES] += 1
-                at = after
+                chunk = after
                 begin += n
             if not _few_best_first(entries, begin, stop, material.standing):
                 _best_first(entries[begin:stop], material.standing)
-            at = _write_records(
-                arena, halves, base, at, entries, begin, stop, record_of, material, tally
+            chunk = _write_records(
+                arena, halves, base, chunk, entries, begin, stop, record_of, material, tally
             )
             begin = stop
         if len(material.standing.places):
-            _note_rest(arena, first_chunk, at, stops)
-    return at
+            _note_rest(arena, first_chunk, chunk, stops)
+    return chunk
 
 
 @bare
@@ -250,11 +250,11 @@ def _best_first(entries: Ints, standing: Standing) -> None:
 @bare
 def _note_rest(arena: Words, first: int, end: int, chunks: Longs) -> None:
     """Note in each chunk of a cluster the best level from it on."""
-    n, at = 0, first
-    while at < end:
-        chunks[n] = at
+    n, chunk = 0, first
+    while chunk < end:
+        chunks[n] = chunk
         n += 1
-        at += int(get(arena[at], fields.CHUNK_WORDS))
+        chunk += int(get(arena[chunk], fields.CHUNK_WORDS))
     best = np.uint64(255)
     for i in range(n - 1, -1, -1):
         best = min(best, get(arena[chunks[i]], fields.CHUNK_LEVEL))
@@ -427,7 +427,7 @@ def _write_slices(
     """Write a sliced chunk; where it ends, or 0 where it would be too large."""
     lengths, sizes, layout = material.lengths, material.sizes, material.words.bytes
     starts_of_clauses = material.clauses.starts
-    n_columns, starts, bits, asked = columns
+    n_columns, starts, bits, items = columns
     has_records, limit = False, at
     for j in range(n_columns):
         has_records |= sizes[listed[j]] > LARGEST_DOMAIN
@@ -444,7 +444,7 @@ def _write_slices(
     for j in range(n_columns):
         dim, first, last = listed[j], starts[j], starts[j + 1]
         after, to_rows, has_every = write_column(
-            arena, octets, w, limit, n, bits[first:last], asked[first:last], dim, material, rows
+            arena, octets, w, limit, n, bits[first:last], items[first:last], dim, material, rows
         )
         if after == 0 or after - at >= _FARTHEST:
             return 0

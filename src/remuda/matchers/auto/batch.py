@@ -57,9 +57,9 @@ def entries_met(starts: Longs, spaces: Ints, first: int, last: int, places: Word
         n_sampled += 1
         n += get(places[len(places) - 2], fields.CLUSTER_ENTRIES)
         for i in range(starts[event], starts[event + 1]):
-            at = np.uint64(spaces[i]) * TWO
-            n += get(places[at], fields.CLUSTER_ENTRIES)
-            missing = at - get(places[at + ONE], fields.PLACE_CELL) * TWO
+            word = np.uint64(spaces[i]) * TWO
+            n += get(places[word], fields.CLUSTER_ENTRIES)
+            missing = word - get(places[word + ONE], fields.PLACE_CELL) * TWO
             n += get(places[missing], fields.CLUSTER_ENTRIES)
     return np.int64(n) * (last - first) // n_sampled  # type: ignore[return-value]
 
@@ -110,7 +110,7 @@ def find_together(
     batch.cells[: np.uint64(last - first) * n_cells] = 0
     n_clusters = _register(starts, spaces, first, last, built, batch, n_bytes, n_cells, listed)
     quarters, halves = arena.view(np.uint16), arena.view(np.uint32)
-    found = np.empty(MOST_CLAUSES, np.int32)
+    clauses = np.empty(MOST_CLAUSES, np.int32)
     n_verified, n_waiting, enough = np.int64(0), ZERO, True
     for c in range(n_clusters):
         begin, end = np.uint64(batch.begins[c]), np.uint64(visitors[clusters[c]])
@@ -118,13 +118,13 @@ def find_together(
         if c + 4 < n_clusters:
             prefetch(arena, get(places[2 * np.int64(clusters[c + 4])], fields.CLUSTER_AT))
         cluster = places[2 * np.int64(clusters[c])]
-        at, left = get(cluster, fields.CLUSTER_AT), get(cluster, fields.CLUSTER_ENTRIES)
+        chunk, left = get(cluster, fields.CLUSTER_AT), get(cluster, fields.CLUSTER_ENTRIES)
         while left > ZERO and enough:
-            header = arena[at]
+            header = arena[chunk]
             n_here, kind = get(header, fields.CHUNK_N), get(header, fields.CHUNK_KIND)
-            after = at + get(header, fields.CHUNK_WORDS)
+            after = chunk + get(header, fields.CHUNK_WORDS)
             if kind == np.uint64(RECORDS):  # written out here: the call would cost as much
-                signatures = at + ONE
+                signatures = chunk + ONE
                 records = (signatures + n_here) * TWO
                 for v in range(begin, end):
                     k = batch.visiting[v]
@@ -143,17 +143,17 @@ def find_together(
                             n_waiting, built, quarters, batch, n_bytes, n_cells, blocks
                         )
             elif kind == np.uint64(PLAIN):
-                _copy_plain(at, begin, end, batch.visiting, arena, blocks)
+                _copy_plain(chunk, begin, end, batch.visiting, arena, blocks)
             else:
                 if left > n_here:
                     prefetch_chunk(arena, after)
                 n_waiting, verified = _scan_slices(
-                    at, begin, end, found, built, batch, n_bytes, n_cells, n_waiting, blocks
+                    chunk, begin, end, clauses, built, batch, n_bytes, n_cells, n_waiting, blocks
                 )
                 n_verified += verified
             enough = blocks.n_used[0] < len(blocks.links)
             left -= n_here
-            at = after
+            chunk = after
     n_verified += np.int64(n_waiting)
     _verify(n_waiting, built, quarters, batch, n_bytes, n_cells, blocks)
     return n_verified if blocks.n_used[0] < len(blocks.links) else np.int64(-1)

@@ -119,7 +119,7 @@ def _sound(
     """Walk the chunks of all clusters, and learn where each clause is met."""
     left_of_all = 2 * np.int64(len(arena))  # an entry takes half a word at least
     for cluster in range(len(directory)):
-        at = _number(directory[cluster], fields.CLUSTER_AT)
+        begin = _number(directory[cluster], fields.CLUSTER_AT)
         left = _number(directory[cluster], fields.CLUSTER_ENTRIES)
         home = np.int64(_EVERYWHERE)
         if cluster < len(dim_of_space):
@@ -129,14 +129,14 @@ def _sound(
         if left_of_all < 0:
             return False
         while left > 0:
-            if at >= len(arena):
+            if begin >= len(arena):
                 return False
-            n = _number(arena[at], fields.CHUNK_N)
-            kind = _number(arena[at], fields.CHUNK_KIND)
-            end = at + _number(arena[at], fields.CHUNK_WORDS)
-            if not 1 <= n <= left or not at < end <= len(arena):
+            n = _number(arena[begin], fields.CHUNK_N)
+            kind = _number(arena[begin], fields.CHUNK_KIND)
+            end = begin + _number(arena[begin], fields.CHUNK_WORDS)
+            if not 1 <= n <= left or not begin < end <= len(arena):
                 return False
-            chunk = Chunk(at, n, end, cluster, home)
+            chunk = Chunk(begin, n, end, cluster, home)
             if kind == RECORDS:
                 sound = _records_sound(arena, chunk, walk)
             elif kind == PLAIN:
@@ -148,7 +148,7 @@ def _sound(
             if not sound:
                 return False
             left -= n
-            at = end
+            begin = end
     return True
 
 
@@ -177,12 +177,12 @@ def _plain_sound(arena: Words, chunk: Chunk, walk: Walk) -> bool:
 
 @kernel
 def _records_sound(arena: Words, chunk: Chunk, walk: Walk) -> bool:
-    at, n, records = chunk.at, chunk.n, walk.records
-    if n > MOST_RECORDS or at + 1 + n + (n + 1) // 2 > chunk.end:
+    begin, n, records = chunk.at, chunk.n, walk.records
+    if n > MOST_RECORDS or begin + 1 + n + (n + 1) // 2 > chunk.end:
         return False
     halves = arena.view(np.uint32)
     for j in range(n):
-        record = np.int64(halves[2 * (at + 1 + n) + j])
+        record = np.int64(halves[2 * (begin + 1 + n) + j])
         if record >= len(arena):
             return False
         clause = _number(arena[record], fields.RECORD_CLAUSE)
@@ -236,13 +236,13 @@ def _tail_sound(arena: Words, w: int, n_wide: int) -> bool:
 
 @kernel
 def _slices_sound(arena: Words, chunk: Chunk, walk: Walk) -> bool:
-    at, n, end = chunk.at, chunk.n, chunk.end
-    if n > MOST_CLAUSES or at + 2 > end:
+    begin, n, end = chunk.at, chunk.n, chunk.end
+    if n > MOST_CLAUSES or begin + 2 > end:
         return False
-    shape, width = arena[at + 1], (n + 63) // 64
+    shape, width = arena[begin + 1], (n + 63) // 64
     n_columns = _number(shape, fields.SHAPE_COLUMNS)
     has_records = get(shape, fields.SHAPE_HAS_RECORDS) != ZERO
-    ids = at + 2 + n_columns
+    ids = begin + 2 + n_columns
     places = ids + (n + 1) // 2
     if n_columns < 1 or _number(shape, fields.SHAPE_WIDTH) != width:
         return False
@@ -251,7 +251,7 @@ def _slices_sound(arena: Words, chunk: Chunk, walk: Walk) -> bool:
     for j in range(n_columns):
         # who is behind the last clause must be refused by some column; it is the first
         spare = n % 64 if j == 0 else 0
-        if not _column_sound(arena, at, end, arena[at + 2 + j], width, spare, walk.cells):
+        if not _column_sound(arena, begin, end, arena[begin + 2 + j], width, spare, walk.cells):
             return False
     halves, quarters = arena.view(np.uint32), arena.view(np.uint16)
     for j in range(n):
@@ -261,7 +261,7 @@ def _slices_sound(arena: Words, chunk: Chunk, walk: Walk) -> bool:
         place = np.int64(quarters[4 * places + j]) if has_records else 0
         if place == 0:
             continue
-        record = at + place
+        record = begin + place
         if record >= len(arena) or _number(arena[record], fields.RECORD_CLAUSE) != clause:
             return False
         if not _record_sound(arena, record, walk):

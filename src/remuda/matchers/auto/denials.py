@@ -99,15 +99,15 @@ def _set_bits(lists: Ragged, bitmap_of: Ints, width: int, bitmaps: Words) -> Non
 def _chosen_dims(denied: Ints, clauses: Ragged, dims: Ints, chosen: Bools) -> tuple[Longs, Ints]:
     """For each of the clauses the dimensions of its chosen predicates."""
     starts = np.zeros(len(denied) + 1, np.int64)
-    found, n = np.empty(len(clauses.items), np.int32), 0
+    chosen_dims, n = np.empty(len(clauses.items), np.int32), 0
     for c in range(len(denied)):
         clause = denied[c]
         for i in range(clauses.starts[clause], clauses.starts[clause + 1]):
             if chosen[clauses.items[i]]:
-                found[n] = dims[clauses.items[i]]
+                chosen_dims[n] = dims[clauses.items[i]]
                 n += 1
         starts[c + 1] = n
-    return starts, found[:n].copy()
+    return starts, chosen_dims[:n].copy()
 
 
 @kernel

@@ -78,18 +78,18 @@ def find_best(  # noqa: C901, PLR0912, PLR0915 - one loop, so that what consider
     choosing: Choosing,
 ) -> tuple[Longs, Ints, Floats, Longs]:
     """The best of each event; how many clauses were read and left, and in how many chunks."""
-    owned, choice, asked, room = choosing
-    arena, spaces, out = built.arena, asked.spaces, alone.out
+    owned, choice, events, room = choosing
+    arena, spaces, out = built.arena, events.spaces, alone.out
     octets, quarters, halves = arena.view(np.uint8), arena.view(np.uint16), arena.view(np.uint32)
-    n_events, tally = len(asked.starts) - 1, np.zeros(3, np.int64)
+    n_events, tally = len(events.starts) - 1, np.zeros(3, np.int64)
     starts = np.zeros(n_events + 1, np.int64)
     rows, scores, n_found = np.empty(1024, np.int32), np.empty(1024), np.int64(0)
     n_words = len(alone.held) if len(denials.clauses) else 0
     steps, n_levels, level_bits = alone.steps, len(levels.scores), built.places[-1]
     bounded, simple = choice.by_clauses and len(owned.bounds) > 0, is_simple(choosing)
     for event in range(n_events):
-        factor = enter_event(event, asked, room)
-        begin, end = asked.starts[event], asked.starts[event + 1]
+        factor = enter_event(event, events, room)
+        begin, end = events.starts[event], events.starts[event + 1]
         n_visits, n_entries, absent = _enter(spaces, begin, end, built, alone)
         tally[N_PRUNED] += n_entries  # what is read is taken off again
         listed = n_visits < 0
@@ -199,10 +199,10 @@ def _walk_on(  # noqa: C901, PLR0912, PLR0915 - the hot loop stands in one piece
         n_queued, waits = ZERO, True
         in_reach = np.uint64(in_signature(reach, n_levels))
         while v < n_visits and waits:
-            at, left = get(visits[v], fields.CLUSTER_AT), get(visits[v], fields.CLUSTER_ENTRIES)
+            chunk, left = get(visits[v], fields.CLUSTER_AT), get(visits[v], fields.CLUSTER_ENTRIES)
             offset, level = np.uint64(offsets[v]), np.int64(0)
             while waits and left > ZERO:
-                header = arena[at]
+                header = arena[chunk]
                 n_here = get(header, fields.CHUNK_N)
                 level = np.int64(get(header, fields.CHUNK_REST))
                 if level > reach:
@@ -212,13 +212,13 @@ def _walk_on(  # noqa: C901, PLR0912, PLR0915 - the hot loop stands in one piece
                 elif get(header, fields.CHUNK_KIND) == np.uint64(RECORDS):
                     in_order = n + n_queued == ZERO
                     j, n_queued = _queue(
-                        at, offset, n_here, in_reach, level_bits, absent, arena, halves,
+                        chunk, offset, n_here, in_reach, level_bits, absent, arena, halves,
                         alone.queue, n_queued,
                     )  # fmt: skip
                     n_read += j - offset
                     waits = n_queued < _TOGETHER
                     if j < n_here:
-                        beyond = get(arena[at + ONE + j], fields.SIGNATURE_LEVEL)
+                        beyond = get(arena[chunk + ONE + j], fields.SIGNATURE_LEVEL)
                         level, offset = first_level(np.int64(beyond), n_levels), j
                         if level <= limit:
                             break
@@ -226,14 +226,14 @@ def _walk_on(  # noqa: C901, PLR0912, PLR0915 - the hot loop stands in one piece
                     n_read += n_here
                     in_order = n + n_queued == ZERO
                     n, n_queued = walk_chunk(
-                        at, header, left, arena, octets, quarters, halves, absent, alone.state,
+                        chunk, header, left, arena, octets, quarters, halves, absent, alone.state,
                         None, n, n_queued, alone.out, alone.queue,
                     )  # fmt: skip
                     in_order &= n_queued == ZERO
                     # once n are kept, what surely holds in one chunk is considered by itself
                     waits = n_queued > ZERO or n == ZERO or limit == _ANY
                     waits &= n + n_queued < _TOGETHER
-                at += get(header, fields.CHUNK_WORDS)
+                chunk += get(header, fields.CHUNK_WORDS)
                 left -= n_here
                 offset = ZERO
             stays = left > ZERO and level <= limit
@@ -241,7 +241,7 @@ def _walk_on(  # noqa: C901, PLR0912, PLR0915 - the hot loop stands in one piece
                 tally[N_LEFT] += 1
             to = n_stay if level > reach else v
             if stays:
-                visits[to] = at << fields.CLUSTER_AT.shift | left << fields.CLUSTER_ENTRIES.shift
+                visits[to] = chunk << fields.CLUSTER_AT.shift | left << fields.CLUSTER_ENTRIES.shift
                 offsets[to] = np.int64(offset)
             if stays and level > reach:
                 n_stay += 1
@@ -300,11 +300,11 @@ def _queue(
 @bare
 def _limit(event: int, factor: float, levels: Levels, choosing: Choosing) -> int:
     """The last level of which a clause may be among the best; -1 where there is none."""
-    _, choice, asked, room = choosing
+    _, choice, events, room = choosing
     if not choice.by_clauses:
         return _ANY
     full = room.n_kept[0] == len(room.scores)
-    if not full and len(asked.bars) == 0:
+    if not full and len(events.bars) == 0:
         return _ANY
     bar = bar_of(event, choosing)
     first, n = 0, len(levels.scores)
@@ -336,8 +336,8 @@ def _enter(
         alone.visits[0], alone.offsets[0] = everywhere, 0
         n_visits, n_entries = 1, get(everywhere, fields.CLUSTER_ENTRIES)
     for i in range(begin, end):
-        at = np.uint64(spaces[i]) * TWO
-        place = places[at + ONE]
+        word = np.uint64(spaces[i]) * TWO
+        place = places[word + ONE]
         dim, cell = get(place, fields.PLACE_DIM), get(place, fields.PLACE_CELL)
         if state[dim]:
             _leave(spaces, begin, i, built, alone)
@@ -347,7 +347,7 @@ def _enter(
         if get(trait, fields.TRAIT_WIDE):
             enter_wide(trait, cell, built.dim_bits, built.n_masked, state, ZERO, alone.cells, ZERO)
         present |= ONE << get(trait, fields.TRAIT_BIT)
-        for cluster in (places[at - cell * TWO], places[at]):
+        for cluster in (places[word - cell * TWO], places[word]):
             if cluster:
                 alone.visits[n_visits], alone.offsets[n_visits] = cluster, 0
                 n_visits += 1

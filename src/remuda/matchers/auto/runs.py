@@ -57,14 +57,14 @@ def bring_together(
 def _n_dims(entries: Ints, begin: int, end: int, material: Material) -> int:
     """How many dimensions the entries ask about; some that are too many, where they are."""
     clause_starts, item_dims = material.clauses.starts, material.item_dims
-    found, n = np.empty(_FEW_DIMS + 1, np.int32), 0
+    dims, n = np.empty(_FEW_DIMS + 1, np.int32), 0
     for e in range(begin, end):
         for i in range(clause_starts[entries[e]], clause_starts[entries[e] + 1]):
             known = False
             for j in range(n):
-                known |= found[j] == item_dims[i]
+                known |= dims[j] == item_dims[i]
             if not known:
-                found[n] = item_dims[i]
+                dims[n] = item_dims[i]
                 n += 1
             if n > _FEW_DIMS:
                 return n

@@ -51,8 +51,8 @@ def find(  # noqa: PLR0912 - the hot loop stands in one piece
         visits[0] = everywhere
         n_visits = ONE
     for i in range(begin, end):
-        at = np.uint64(spaces[i]) * TWO
-        place = places[at + ONE]
+        word = np.uint64(spaces[i]) * TWO
+        place = places[word + ONE]
         dim, cell = get(place, fields.PLACE_DIM), get(place, fields.PLACE_CELL)
         if state[dim]:
             listed = True
@@ -62,12 +62,12 @@ def find(  # noqa: PLR0912 - the hot loop stands in one piece
         if get(trait, fields.TRAIT_WIDE):
             enter_wide(trait, cell, dim_bits, n_masked, state, ZERO, cells, ZERO)
         present |= ONE << get(trait, fields.TRAIT_BIT)
-        cluster = places[at - cell * TWO]
+        cluster = places[word - cell * TWO]
         if cluster:
             visits[n_visits] = cluster
             n_visits += ONE
             prefetch_chunk(arena, get(cluster, fields.CLUSTER_AT))
-        cluster = places[at]
+        cluster = places[word]
         if cluster:
             visits[n_visits] = cluster
             n_visits += ONE

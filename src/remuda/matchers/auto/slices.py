@@ -153,16 +153,16 @@ def columns_of(
     for j in range(n_columns):
         starts[j + 1] = starts[j] - counts[listed[j]]
         counts[listed[j]] = starts[j]
-    bits, asked = np.empty(n_asked, np.int32), np.empty(n_asked, np.int32)
+    bits, predicates = np.empty(n_asked, np.int32), np.empty(n_asked, np.int32)
     for bit in range(n):
         clause = entries[begin + bit]
         for i in range(clause_starts[clause], clause_starts[clause + 1]):
             dim = item_dims[i]
-            bits[counts[dim]], asked[counts[dim]] = bit, items[i]
+            bits[counts[dim]], predicates[counts[dim]] = bit, items[i]
             counts[dim] += 1
     for j in range(n_columns):
         counts[listed[j]] = 0
-    return n_columns, starts, bits, asked
+    return n_columns, starts, bits, predicates
 
 
 @bare

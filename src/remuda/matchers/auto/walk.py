@@ -55,15 +55,15 @@ def walk(
     queue: Words,
 ) -> tuple[np.uint64, np.uint64]:
     """Add the clauses of a cluster that hold to `out`, and to `queue` the records that may."""
-    at, left = get(cluster, fields.CLUSTER_AT), get(cluster, fields.CLUSTER_ENTRIES)
+    chunk, left = get(cluster, fields.CLUSTER_AT), get(cluster, fields.CLUSTER_ENTRIES)
     while left > ZERO:
-        header = arena[at]
+        header = arena[chunk]
         n, n_queued = walk_chunk(
-            at, header, left, arena, octets, quarters, halves, absent, state, listed, n, n_queued,
-            out, queue,
+            chunk, header, left, arena, octets, quarters, halves, absent, state, listed, n,
+            n_queued, out, queue,
         )  # fmt: skip
         left -= get(header, fields.CHUNK_N)
-        at += get(header, fields.CHUNK_WORDS)
+        chunk += get(header, fields.CHUNK_WORDS)
     return n, n_queued
 
 

@@ -81,17 +81,19 @@ def _insert_be_tree(pools: Pools, e: int, max_cap: int) -> None:
     words, p_nodes = pools.words, pools.p_nodes
     c, depth = ROOT, 0
     while True:
-        best, at = NONE, NONE
+        best, word = NONE, NONE
         i, end = record_of(pools.expressions, e)
         while i < end and pools.c_nodes[c, P_SIZE] > 0:
             if partitions(words, i):  # an attribute used before has no p_node here
                 p = search_p_dir(c, words[i] >> DIM_SHIFT, p_nodes, pools.p_heads)
                 if p != NONE and (best == NONE or _score(p_nodes, p) > _score(p_nodes, best)):
-                    best, at = p, i
+                    best, word = p, i
             i += n_words(words, i)
         if best == NONE:
             break
-        c = _insert_c_dir(pools, p_nodes[best, P_CHILD], words[at + LO], words[at + HI], max_cap)
+        c = _insert_c_dir(
+            pools, p_nodes[best, P_CHILD], words[word + LO], words[word + HI], max_cap
+        )
         depth += 1
     put(pools, e, c)
     climb(pools, c, np.int64(1), depth)

@@ -289,15 +289,15 @@ def _check(clause: Sequence[Literal]) -> None:
 @kernel
 def _used(pools: Pools) -> Ints:
     """The numbers of all expressions, node by node."""
-    found = np.empty(pools.state[EXPRESSIONS], np.int32)
+    expressions = np.empty(pools.state[EXPRESSIONS], np.int32)
     n = 0
     for c in subtree(pools, ROOT):
         e = pools.c_nodes[c, FIRST]
         while e != NONE:
-            found[n] = e
+            expressions[n] = e
             n += 1
             e = pools.expressions[e, NEXT]
-    return found[:n].copy()
+    return expressions[:n].copy()
 
 
 @kernel

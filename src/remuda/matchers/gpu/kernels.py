@@ -203,14 +203,14 @@ def _verified(
     begin: Number, end: Number, events: Events, index: Arranged,
 ) -> Any:  # fmt: skip
     """Whether all words of the i-th entry of a cluster hold, given its first column."""
-    at = index.columns[column]
+    start = index.columns[column]
     while True:
         column += _ONE
         beyond = index.columns[column]
-        if at + i >= beyond:
+        if start + i >= beyond:
             return True
-        word, mask = index.words[at + i], _NOTHING
-        at = beyond
+        word, mask = index.words[start + i], _NOTHING
+        start = beyond
         dim = np.uint32((word >> DIM_SHIFT) & DIM_MASK)
         on_missing, every = word & ON_MISSING != _NOTHING, word & EVERY != _NOTHING
         if word & FORM == TABLE:
@@ -219,9 +219,9 @@ def _verified(
             on_missing = index.predicates.on_missing[predicate]
             every = index.predicates.every[predicate]
         elif word & FORM == MASK:
-            mask = index.words[at + i]
+            mask = index.words[start + i]
             column += _ONE
-            at = index.columns[column]
+            start = index.columns[column]
         value = table[dim] if direct else _searched(dim, begin, end, events, index)
         if not _holds(word, mask, dim, on_missing, every, value, begin, end, events, index):
             return False
@@ -371,19 +371,19 @@ def _write(
 ) -> None:
     """Write the n rows that were kept as one extent; all threads come here."""
     if thread == _ZERO:
-        at = cuda.atomic.add(output.totals, 0, n)
+        place = cuda.atomic.add(output.totals, 0, n)
         first = cuda.atomic.add(output.totals, 1, _ONE) * _FOUR
         if first < np.uint32(len(output.extents)):
             output.extents[first] = event
             output.extents[first + _ONE] = before
-            output.extents[first + _TWO] = at
+            output.extents[first + _TWO] = place
             output.extents[first + _THREE] = n
-        block.numbers[_PLACE] = at
+        block.numbers[_PLACE] = place
     cuda.syncthreads()
-    at = block.numbers[_PLACE]
+    place = block.numbers[_PLACE]
     for i in range(thread, n, _STEP):
-        if at + i < np.uint32(len(output.rows)):
-            output.rows[at + i] = block.found[i]
+        if place + i < np.uint32(len(output.rows)):
+            output.rows[place + i] = block.found[i]
     cuda.syncthreads()
     if thread == _ZERO:
         block.numbers[_KEPT] = _ZERO

@@ -155,19 +155,19 @@ def _extent(
 ) -> tuple[int, int, int, int, int]:
     """The first accepted space and the one behind the last; the same of refused ones, and gaps."""
     low, high, n_gaps, gap_low, gap_high = 0, 0, 0, 0, 0
-    at = 1
+    space = 1
     for i in range(begin, end + 1):
         until = predicates.span_lo[i] - base if i < end else beyond
         if i == begin and i < end:
             low = until
-        if at < until:
+        if space < until:
             if n_gaps == 0:
-                gap_low = at
+                gap_low = space
             gap_high = until
             n_gaps += 1
         if i < end:
-            at = predicates.span_hi[i] - base
-            high = at
+            space = predicates.span_hi[i] - base
+            high = space
     return low, high, n_gaps, gap_low, gap_high
 
 
@@ -243,16 +243,16 @@ def _columns(clusters: Ragged, lengths: Ints) -> tuple[Longs, Longs]:
 
 @kernel
 def _start_columns(clusters: Ragged, lengths: Ints, first_column: Longs, columns: Longs) -> None:
-    at = 0
+    start = 0
     for cluster in range(len(clusters.starts) - 1):
         begin, n = clusters.starts[cluster], clusters.starts[cluster + 1]
         n -= begin
         for column in range(first_column[cluster], first_column[cluster + 1]):
-            columns[column] = at
+            columns[column] = start
             k = column - first_column[cluster]
             while n > 0 and lengths[clusters.items[begin + n - 1]] <= k:
                 n -= 1
-            at += n
+            start += n
 
 
 @kernel

@@ -196,11 +196,11 @@ def _first_of_several(low: int, high: int, owners: Ints) -> int:
 @bare
 def clause_may_enter(clause: int, event: int, factor: float, choosing: Choosing) -> bool:
     """Whether a clause can score enough for some owner to be kept; never said without bounds."""
-    owned, choice, asked, room = choosing
+    owned, choice, events, room = choosing
     if len(owned.bounds) == 0 or not choice.by_clauses:
         return True
     bound = most(owned.bounds[clause], factor)
-    if len(asked.bars) and bound < asked.bars[event]:
+    if len(events.bars) and bound < events.bars[event]:
         return False
     n = len(room.scores)
     return bool(room.n_kept[0] < n or bound >= room.scores[worst_of(0, n)])
@@ -209,11 +209,11 @@ def clause_may_enter(clause: int, event: int, factor: float, choosing: Choosing)
 @bare
 def bar_of(event: int, choosing: Choosing) -> float:
     """What a clause must be able to score to be of use; minus infinity without bounds."""
-    _, choice, asked, room = choosing
+    _, choice, events, room = choosing
     bar = -np.inf
     if choice.by_clauses:
-        if len(asked.bars):
-            bar = asked.bars[event]
+        if len(events.bars):
+            bar = events.bars[event]
         if room.n_kept[0] == len(room.scores):
             bar = max(bar, room.scores[worst_of(0, len(room.scores))])
     return bar
@@ -222,8 +222,8 @@ def bar_of(event: int, choosing: Choosing) -> float:
 @bare
 def is_simple(choosing: Choosing) -> bool:
     """Whether the bound of a clause is what its sole owner scores, and nobody is refused."""
-    owned, choice, asked, _ = choosing
-    fixed = choice.written and len(owned.bounds) > 0 and len(asked.weight_starts) == 0
+    owned, choice, events, _ = choosing
+    fixed = choice.written and len(owned.bounds) > 0 and len(events.weight_starts) == 0
     refuses = len(choice.alive) + len(choice.tagged) + len(choice.terms) > 0
     return bool(fixed and choice.by_clauses and not refuses)
 
@@ -254,7 +254,7 @@ def consider_one(
     One that owns its clause alone, and no other, is met but once; the groups of a criterion are
     told apart by who was seen. Whether it was left for its bound.
     """
-    _, choice, asked, room = choosing
+    _, choice, events, room = choosing
     place, bit = criterion >> 6, _ONE << np.uint64(criterion & 63)
     once = alone and len(choice.groups.starts) == 0
     if (not once and room.seen[place] & bit) or not _admitted(criterion, choice):
@@ -284,7 +284,7 @@ def consider_one(
     )
     if factor >= 0 or not known_by_now:
         if room.counts[IS_LAID_OUT] == 0:
-            lay_out(room.event, asked.starts[event], asked.starts[event + 1], choice.dim_of_space)
+            lay_out(room.event, events.starts[event], events.starts[event + 1], choice.dim_of_space)
             room.counts[IS_LAID_OUT] = 1
         points = _scored(
             criterion, choice.programs, room.attribute_weights, room.stack, choice.predicates,
@@ -361,10 +361,10 @@ def _may_enter(
     group: int, criterion: int, priority: float, points: float, event: int, choosing: Choosing
 ) -> bool:
     """Whether the points suffice for the group; those of another segment win ties here."""
-    _, choice, asked, room = choosing
-    if len(asked.bars):
-        bar = asked.bar_priorities[event]
-        if priority < bar or (priority == bar and points < asked.bars[event]):
+    _, choice, events, room = choosing
+    if len(events.bars):
+        bar = events.bar_priorities[event]
+        if priority < bar or (priority == bar and points < events.bars[event]):
             return False
     first = choice.heaps[group]
     n = choice.heaps[group + 1] - first
@@ -401,14 +401,14 @@ def _keep(
     if n == size:
         _sink(first, n, priority, points, criterion, ranks, room)
         return
-    at = n
-    while at > 0:
-        above = first + (at - 1) // 2
+    slot = n
+    while slot > 0:
+        above = first + (slot - 1) // 2
         if better(priority, points, criterion, above, ranks, room):
             break
-        _move(above, first + at, room)
-        at = (at - 1) // 2
-    _put(first + at, priority, points, criterion, room)
+        _move(above, first + slot, room)
+        slot = (slot - 1) // 2
+    _put(first + slot, priority, points, criterion, room)
     room.n_kept[group] = n + 1
 
 
@@ -435,18 +435,18 @@ def _sink(
     first: int, n: int, priority: float, points: float, row: int, ranks: Ints, room: Room
 ) -> None:
     """Replace the first of a heap of n by this one, moved to its place."""
-    at = 0
-    while 2 * at + 1 < n:
-        child = first + 2 * at + 1
-        if 2 * at + 2 < n and better(
+    slot = 0
+    while 2 * slot + 1 < n:
+        child = first + 2 * slot + 1
+        if 2 * slot + 2 < n and better(
             room.priorities[child], room.scores[child], room.rows[child], child + 1, ranks, room
         ):
             child += 1
         if not better(priority, points, row, child, ranks, room):
             break
-        _move(child, first + at, room)
-        at = child - first
-    _put(first + at, priority, points, row, room)
+        _move(child, first + slot, room)
+        slot = child - first
+    _put(first + slot, priority, points, row, room)
 
 
 @bare
@@ -484,7 +484,7 @@ def leave_event(event: int, choosing: Choosing, rows: Ints, scores: Floats, n: i
 
     How many rows there are then.
     """
-    _, choice, asked, room = choosing
+    _, choice, events, room = choosing
     grouped = len(choice.groups.starts) > 0
     for i in range(room.counts[N_USED]):
         group = room.used[i]
@@ -503,11 +503,11 @@ def leave_event(event: int, choosing: Choosing, rows: Ints, scores: Floats, n: i
         room.seen[room.scored[i] >> 6] = np.uint64(0)
     room.counts[N_USED], room.counts[N_SCORED] = 0, 0
     if room.counts[IS_LAID_OUT]:
-        take_away(room.event, asked.starts[event], asked.starts[event + 1], choice.dim_of_space)
+        take_away(room.event, events.starts[event], events.starts[event + 1], choice.dim_of_space)
         room.counts[IS_LAID_OUT] = 0
-    if len(asked.weight_starts):
-        for i in range(asked.weight_starts[event], asked.weight_starts[event + 1]):
-            room.attribute_weights[asked.weight_attributes[i]] = 1.0
+    if len(events.weight_starts):
+        for i in range(events.weight_starts[event], events.weight_starts[event + 1]):
+            room.attribute_weights[events.weight_attributes[i]] = 1.0
     return n
 
 

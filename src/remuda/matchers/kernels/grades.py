@@ -66,19 +66,19 @@ def grade(predicate: int, lexicon: Lexicon, place: Place) -> int:
     first, last = place.event.first[dim], place.event.last[dim]
     start = lexicon.space_starts[dim] + WIDER * dim
     if first == last:
-        found = ALL if lexicon.predicates.on_missing[predicate] else NONE
+        own_grade = ALL if lexicon.predicates.on_missing[predicate] else NONE
     elif place.event.spaces[first] - start == ANY:
-        found = lexicon.anywhere[predicate]
+        own_grade = lexicon.anywhere[predicate]
     else:
         n = 0
         for i in range(first, last):
             space = place.event.spaces[i] - start
             n += _has(0 if space == MISSING else space - WIDER, predicate, dim, lexicon)
-        found = NONE if n == 0 else ALL if n == last - first else SOME
-        if found == SOME and place.known[dim]:  # a list: any element, or every one
-            found = NONE if lexicon.predicates.every[predicate] else ALL
-    place.grades[predicate] = found
-    return found
+        own_grade = NONE if n == 0 else ALL if n == last - first else SOME
+        if own_grade == SOME and place.known[dim]:  # a list: any element, or every one
+            own_grade = NONE if lexicon.predicates.every[predicate] else ALL
+    place.grades[predicate] = own_grade
+    return own_grade
 
 
 @bare
@@ -155,23 +155,23 @@ def program_grade(
     SOME is said where nothing else is known; NONE and ALL are always right.
     """
     n = 0
-    for at in range(programs.starts[row], programs.starts[row + 1]):
-        code = programs.codes[at]
+    for step in range(programs.starts[row], programs.starts[row + 1]):
+        code = programs.codes[step]
         if code >= 0:
             predicate = programs.leaf_literal[code]
-            found = grade(predicate, lexicon, place)
-            refuted = found < ALL and not place.loose[lexicon.predicates.dim[predicate]]
-            stack[n] = found | np.int32(refuted) << 2
+            own_grade = grade(predicate, lexicon, place)
+            refuted = own_grade < ALL and not place.loose[lexicon.predicates.dim[predicate]]
+            stack[n] = own_grade | np.int32(refuted) << 2
         else:
             n_parts, either = (-code - 1) >> 1, (-code - 1) & 1
             n -= n_parts
-            found, refuted = (NONE, n_parts <= 1) if either else (ALL, False)
+            own_grade, refuted = (NONE, n_parts <= 1) if either else (ALL, False)
             for i in range(n, n + n_parts):
                 part, part_refuted = stack[i] & 3, stack[i] >> 2 > 0
                 if either:
-                    found, refuted = max(found, part), refuted and part_refuted
+                    own_grade, refuted = max(own_grade, part), refuted and part_refuted
                 else:
-                    found, refuted = min(found, part), refuted or part_refuted
-            stack[n] = found | np.int32(refuted) << 2
+                    own_grade, refuted = min(own_grade, part), refuted or part_refuted
+            stack[n] = own_grade | np.int32(refuted) << 2
         n += 1
     return stack[0] & 3, stack[0] >> 2 > 0

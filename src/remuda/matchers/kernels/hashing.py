@@ -112,14 +112,14 @@ def _fill(keys: Longs, values: Ints, new_keys: Longs, new_values: Ints) -> None:
 def _close(keys: Longs, values: Ints, gap: int) -> None:
     """Take away the key at `gap`, and move up those behind it that could not be found any more."""
     n = len(keys)
-    at = gap
+    slot = gap
     while True:
-        at = at + 1 if at + 1 < n else 0
-        if keys[at] == NO_KEY:
+        slot = slot + 1 if slot + 1 < n else 0
+        if keys[slot] == NO_KEY:
             keys[gap] = NO_KEY
             return
-        from_home = (at - hashed(keys[at], n) + n) % n
-        if from_home >= (at - gap + n) % n:
-            keys[gap] = keys[at]
-            values[gap] = values[at]
-            gap = at
+        from_home = (slot - hashed(keys[slot], n) + n) % n
+        if from_home >= (slot - gap + n) % n:
+            keys[gap] = keys[slot]
+            values[gap] = values[slot]
+            gap = slot

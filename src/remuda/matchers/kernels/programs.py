@@ -27,13 +27,13 @@ def score(
     n, end = 0, programs.starts[row + 1]
     joined = first_of_and = programs.starts[row]  # where leaves that follow end; which of them join
     failed = False
-    for at in range(programs.starts[row], end):
-        code = programs.codes[at]
+    for step in range(programs.starts[row], end):
+        code = programs.codes[step]
         if code >= 0:
-            if at >= joined:
-                joined, first_of_and = _run_of_leaves(at, end, programs.codes)
+            if step >= joined:
+                joined, first_of_and = _run_of_leaves(step, end, programs.codes)
                 failed = False
-            failed &= at > first_of_and
+            failed &= step > first_of_and
             stack[n] = np.nan
             if not failed and holds(programs.leaf_literal[code], predicates, event):
                 points = programs.leaf_weight[code]
@@ -41,7 +41,7 @@ def score(
                     points = _points(code, programs, predicates, event)
                 stack[n] = points * attribute_weight[programs.leaf_attribute[code]]
             else:
-                failed = at >= first_of_and
+                failed = step >= first_of_and
             n += 1
         else:
             n_parts, either = (-code - 1) >> 1, (-code - 1) & 1
@@ -70,10 +70,10 @@ def truth(row: int, programs: Programs, stack: Ints, predicates: Predicates, eve
     are not decided yet: the value that would decide each (true an Or, false an And), and how many
     of its parts were not met yet.
     """
-    at, n = programs.starts[row + 1], 0
+    step, n = programs.starts[row + 1], 0
     while True:
-        at -= 1
-        code = programs.codes[at]
+        step -= 1
+        code = programs.codes[step]
         n_parts, either = (-code - 1) >> 1, (-code - 1) & 1
         if code < 0 and n_parts > 0:
             stack[n], stack[n + 1] = either, n_parts
@@ -93,8 +93,8 @@ def truth(row: int, programs: Programs, stack: Ints, predicates: Predicates, eve
         if n == 0:
             return bool(value)
         while n_passed > 0:
-            at -= 1
-            code = programs.codes[at]
+            step -= 1
+            code = programs.codes[step]
             n_passed += ((-code - 1) >> 1) - 1 if code < 0 else -1
 
 
@@ -105,8 +105,8 @@ NEVER = np.int32(1 << 30)  # predicates that are lacking where nothing would hel
 def lacking(row: int, programs: Programs, stack: Ints, predicates: Predicates, event: Event) -> int:
     """How many predicates more must hold for the criterion to hold; 0 where it does."""
     n = 0
-    for at in range(programs.starts[row], programs.starts[row + 1]):
-        code = programs.codes[at]
+    for step in range(programs.starts[row], programs.starts[row + 1]):
+        code = programs.codes[step]
         if code >= 0:
             stack[n] = 1 - holds(programs.leaf_literal[code], predicates, event)
         else:
