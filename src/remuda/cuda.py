@@ -86,10 +86,10 @@ def gather(into: Any, parts: Iterable[tuple[int, int, int]], stream: Any) -> Non
     """
     cuda = api()
     if not hasattr(cuda, "from_cuda_array_interface"):
-        for at, address, n_bytes in parts:
-            into[at : at + n_bytes].copy_to_device(seen(address, n_bytes), stream=stream)
+        for place, address, n_bytes in parts:
+            into[place : place + n_bytes].copy_to_device(seen(address, n_bytes), stream=stream)
         return
     copy = cuda.cudadrv.driver.driver.cuMemcpyDtoDAsync
     begin = into.__cuda_array_interface__["data"][0]
-    for at, address, n_bytes in parts:
-        copy(begin + at, address, n_bytes, stream.handle)
+    for place, address, n_bytes in parts:
+        copy(begin + place, address, n_bytes, stream.handle)
