@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from importlib.metadata import version
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,6 +14,11 @@ from commands import EVENTS, lines, remuda, run, write_lines
 
 import remuda as rm
 from remuda.index.index import Index
+
+
+def test_says_which_it_is() -> None:
+    result = run("--version")
+    assert (result.exit_code, result.stdout.split(",")[0]) == (0, f"remuda {version('remuda')}")
 
 
 def test_reach_shows_the_widest_first(saved: Path, events: Path) -> None:

@@ -6,10 +6,12 @@ import functools
 import gc
 import inspect
 import os
+import platform
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import is_dataclass
+from importlib.metadata import version
 from inspect import Parameter
 from typing import Annotated, Any
 
@@ -42,13 +44,28 @@ Verbose = Annotated[
 
 app = typer.Typer(
     name="remuda",
-    help="Which of millions of Boolean expressions are true for an event?",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"remuda {version('remuda')}, Python {platform.python_version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def remuda(
+    show: Annotated[
+        bool,
+        typer.Option("--version", callback=_show_version, is_eager=True, help="Say which this is."),
+    ] = False,
+) -> None:
+    """Which of millions of Boolean expressions are true for an event?"""
 
 
 def _told(command: Callable[..., None]) -> Callable[..., None]:
