@@ -18,6 +18,7 @@ import pytest
 from numba.core import event
 
 from remuda import jit
+from remuda.arrays import Ragged, ragged
 
 _CONSTANT = "import numpy as np\n\nLIMIT = {limit}\n"
 _KERNELS = """
@@ -31,6 +32,16 @@ def _above(x):
 @kernel
 def above(x):
     return _above(x) and (_above(9) or _above(x + 1))
+"""
+_WRITES = """
+from remuda.arrays import ragged
+from remuda.jit import kernel
+
+@kernel
+def write(rows):
+    rows.items[0] = 1
+
+write(ragged([[1]]))
 """
 _ANSWER = """
 import remuda as rm
@@ -92,6 +103,31 @@ def test_literals_and_numbers_have_one_body(tmp_path, kept) -> None:
     _imported(tmp_path / "one")(4)
     assert len(list(kept.glob("_above-*"))) == 1
     assert len(list(kept.glob("above-*"))) == 2  # its body, and what Python calls
+
+
+def test_frozen_arrays_and_others_have_one_form(kept) -> None:
+    @jit.kernel
+    def total(rows: Ragged) -> int:
+        return rows.starts[-1] + rows.items.sum()
+
+    frozen = ragged([[1, 2], [3]])
+    thawed = Ragged(frozen.starts.copy(), frozen.items.copy())
+    several = frozen, thawed, Ragged(frozen.starts, thawed.items)
+    assert [total(rows) for rows in several] == [9, 9, 9]
+    assert len(list(kept.glob("total-*"))) == 2  # its body, and what Python calls
+
+
+def test_with_checked_bounds_nothing_is_written_to_what_is_frozen(tmp_path) -> None:
+    (tmp_path / "writes.py").write_text(_WRITES)
+    environment = {**os.environ, "NUMBA_BOUNDSCHECK": "1"}
+    done = subprocess.run(
+        [sys.executable, "writes.py"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, b"readonly" in done.stderr) == (1, True)
 
 
 @pytest.mark.parametrize(

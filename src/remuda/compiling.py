@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any
 
 from llvmlite import binding as llvm  # type: ignore[import-untyped]
-from numba.core import event
+from numba.core import config, event
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, Flags, _make_subtarget, compile_result
 from numba.core.compiler_lock import global_compiler_lock
@@ -31,7 +31,7 @@ from numba.core.typed_passes import (
     InlineOverloads,
     NopythonRewrites,
 )
-from numba.core.types import unliteral
+from numba.core.types import Array, BaseTuple, unliteral
 from numba.core.types.functions import BaseFunction
 from numba.core.typing.templates import make_concrete_template
 from numba.core.untyped_passes import (
@@ -45,7 +45,7 @@ from numba.core.untyped_passes import (
     WithLifting,
 )
 
-# mypy: disable-error-code="no-untyped-call,misc,assignment,method-assign"
+# mypy: disable-error-code="no-untyped-call,misc,assignment,method-assign,attr-defined"
 
 
 class _Body(JITCodeLibrary):
@@ -171,6 +171,23 @@ def interpreted() -> Iterator[None]:
         Kernel.interpreted = False
 
 
+@cache
+def thawed_type(kind: Any) -> Any:
+    """The type of the same arrays where none is frozen: one form of a kernel serves both.
+
+    Half of all forms were made for arrays that were frozen here and not there. With
+    NUMBA_BOUNDSCHECK=1, a kernel that writes to what is frozen is still refused.
+    """
+    if config.BOUNDSCHECK:
+        return kind
+    if isinstance(kind, Array):
+        return kind.copy(readonly=False)
+    if isinstance(kind, BaseTuple):
+        inner = tuple(map(thawed_type, kind.types))
+        return BaseTuple.from_types(inner, getattr(kind, "instance_class", None))
+    return kind
+
+
 _NEEDLESS = {
     AnnotateTypes, DumpParforDiagnostics, FindLiterallyCalls, InlineClosureLikes, InlineInlinables,
     InlineOverloads, LiteralPropagationSubPipelinePass, LiteralUnroll, MakeFunctionToJitFunction,
@@ -247,13 +264,14 @@ class Kernel(CPUDispatcher):
     def compile(self, sig: Any) -> Any:
         """What Python calls for these types."""
         with global_compiler_lock:
-            types = tuple(normalize_signature(sig)[0])
+            given = tuple(normalize_signature(sig)[0])
+            types = tuple(map(thawed_type, given))
             if types not in self._entries:  # another thread may have been here before
                 entry, environments = self._loaded_entry(types) or self._entry(types)
                 for one in environments:
                     self.targetctx.codegen().set_env(one.env_name, one)
                 self._entries[types] = entry, environments
-                self._insert([one._code for one in types], entry, False)
+            self._insert([one._code for one in given], self._entries[types][0], False)
             return self._entries[types][0]
 
     def _body(self, types: Any) -> Any:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numba import types
 from numba.core import cgutils
-from numba.core.imputils import impl_ret_borrowed
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -29,13 +28,4 @@ def _pointer(_typing: Any, address: Any) -> Any:
     return types.voidptr(address), write
 
 
-def _as_frozen(_typing: Any, array: Any) -> Any:
-    def write(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        kind = signature.return_type
-        return impl_ret_borrowed(context, builder, kind, arguments[0])  # type: ignore[no-untyped-call]
-
-    return array.copy(readonly=True)(array), write
-
-
 pointer: Any = intrinsic(_pointer)  # an address as `carray` takes it
-as_frozen: Any = intrinsic(_as_frozen)  # the array as one that is not written to

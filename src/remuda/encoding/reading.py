@@ -35,7 +35,7 @@ from remuda.encoding.value_memory import (
 )
 from remuda.jit import bare, holding, inlined, kernel
 from remuda.model.jsonpaths import MAX_VISITS
-from remuda.pointers import addresses, as_frozen, pointer
+from remuda.pointers import addresses, pointer
 from remuda.pythonapi import (
     TYPE_AT,
     called,
@@ -456,7 +456,7 @@ def _scanned(
 ) -> int:  # fmt: skip
     """Write the spaces of a text that is new, from n on; the new n, or -1 if nothing was done."""
     slots, targets = _longs(own, _OWN.slots), _ints(own, _OWN.targets)
-    words = as_frozen(_ints(shared, _AT.words))
+    words = _ints(shared, _AT.words)
     group_starts, tables = _longs(shared, _AT.group_starts), _longs(shared, _AT.tables)
     stamps, folded = _ints(own, _OWN.stamps), _bytes(own, _OWN.folded)
     lowered = _bytes(own, _OWN.lowered)

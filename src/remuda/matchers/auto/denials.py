@@ -22,7 +22,7 @@ from remuda.matchers.auto.layout import ONE, PLACE_CELL, PLACE_DIM, ZERO, get
 from remuda.matchers.auto.words import refused_span
 from remuda.matchers.kernels.bits import trailing_zeros
 from remuda.matchers.kernels.growth import copy_into
-from remuda.pointers import as_frozen, pointer
+from remuda.pointers import pointer
 
 _SHIFT = 4
 
@@ -188,20 +188,20 @@ def find_undenied_alone(spaces: Ints, where: Longs, n: int) -> int:
         spaces,
         np.int64(0),
         len(spaces),
-        as_frozen(carray(pointer(where[0]), (where[1],), np.uint64)),
+        carray(pointer(where[0]), (where[1],), np.uint64),
         carray(pointer(where[2]), (where[3],), np.uint64),
         carray(pointer(where[4]), (where[5],), np.int32),
         n,
         Denials(
-            as_frozen(carray(pointer(where[6]), (where[7],), np.int32)),
-            as_frozen(carray(pointer(where[8]), (where[9],), np.int64)),
-            as_frozen(carray(pointer(where[10]), (where[11],), np.int32)),
-            as_frozen(carray(pointer(where[12]), (where[13],), np.int64)),
-            as_frozen(carray(pointer(where[14]), (where[15],), np.int32)),
-            as_frozen(carray(pointer(where[16]), (where[17],), np.uint64)),
-            as_frozen(carray(pointer(where[18]), (where[19],), np.int32)),
-            as_frozen(carray(pointer(where[20]), (where[21],), np.int64)),
-            as_frozen(carray(pointer(where[22]), (where[23],), np.int32)),
+            carray(pointer(where[6]), (where[7],), np.int32),
+            carray(pointer(where[8]), (where[9],), np.int64),
+            carray(pointer(where[10]), (where[11],), np.int32),
+            carray(pointer(where[12]), (where[13],), np.int64),
+            carray(pointer(where[14]), (where[15],), np.int32),
+            carray(pointer(where[16]), (where[17],), np.uint64),
+            carray(pointer(where[18]), (where[19],), np.int32),
+            carray(pointer(where[20]), (where[21],), np.int64),
+            carray(pointer(where[22]), (where[23],), np.int32),
         ),
     )
 

@@ -19,7 +19,7 @@ from remuda.matchers.auto.blocks import Blocks, append
 from remuda.matchers.auto.layout import ONE, ZERO, Built, get
 from remuda.matchers.auto.walk import ListedSpaces, walk
 from remuda.matchers.auto.words import accepts_cell, next_exact
-from remuda.pointers import as_frozen, pointer
+from remuda.pointers import pointer
 
 
 class Listing(NamedTuple):
@@ -87,9 +87,9 @@ def find_listed_alone(
 ) -> tuple[np.int64, np.int64]:
     """`find_listed` for an event by itself, given where all arrays lie that it takes."""
     built = Built(
-        as_frozen(carray(pointer(where[0]), (where[1],), np.uint64)),
-        as_frozen(carray(pointer(where[2]), (where[3],), np.uint64)),
-        as_frozen(carray(pointer(where[4]), (where[5],), np.uint64)),
+        carray(pointer(where[0]), (where[1],), np.uint64),
+        carray(pointer(where[2]), (where[3],), np.uint64),
+        carray(pointer(where[4]), (where[5],), np.uint64),
         dim_bits,
         n_masked,
     )

@@ -13,7 +13,7 @@ from remuda.matchers.auto.layout import ONE, TWO, ZERO, get
 from remuda.matchers.auto.listed_events import find_listed_alone
 from remuda.matchers.auto.walk import prefetch_chunk, record_holds, walk
 from remuda.matchers.kernels.alone import own_alone
-from remuda.pointers import as_frozen, pointer
+from remuda.pointers import pointer
 
 LISTED = -1  # the event has a list: listed_events.py
 
@@ -116,9 +116,9 @@ def find_at(
         spaces,
         begin,
         end,
-        as_frozen(carray(pointer(where[0]), (where[1],), np.uint64)),
-        as_frozen(carray(pointer(where[2]), (where[3],), np.uint64)),
-        as_frozen(carray(pointer(where[4]), (where[5],), np.uint64)),
+        carray(pointer(where[0]), (where[1],), np.uint64),
+        carray(pointer(where[2]), (where[3],), np.uint64),
+        carray(pointer(where[4]), (where[5],), np.uint64),
         dim_bits,
         n_masked,
         carray(pointer(where[6]), (where[7],), np.uint8),

@@ -12,7 +12,7 @@ from remuda.encoding.table import Predicates
 from remuda.jit import kernel
 from remuda.matchers.kernels.programs import truth
 from remuda.matchers.kernels.truth import Event, lay_out, take_away
-from remuda.pointers import as_frozen, pointer
+from remuda.pointers import pointer
 
 _ONE = np.uint64(1)
 
@@ -32,9 +32,9 @@ def own_alone(clauses: Ints, spaces: Ints, where: Longs) -> int:
     Where owners are to be checked, their programs decide. A call that hands over so few arrays is
     fast: beside one event's match, two structs of arrays cost more than all that is done here.
     """
-    sole = as_frozen(carray(pointer(where[0]), (where[1],), np.int32))
-    starts = as_frozen(carray(pointer(where[2]), (where[3],), np.int64))
-    owners = as_frozen(carray(pointer(where[4]), (where[5],), np.int32))
+    sole = carray(pointer(where[0]), (where[1],), np.int32)
+    starts = carray(pointer(where[2]), (where[3],), np.int64)
+    owners = carray(pointer(where[4]), (where[5],), np.int32)
     seen = carray(pointer(where[6]), (where[7],), np.uint64)
     out = carray(pointer(where[8]), (where[9],), np.int32)
     n = 0
@@ -64,8 +64,8 @@ def own_alone(clauses: Ints, spaces: Ints, where: Longs) -> int:
 @kernel
 def _held(out: Ints, n: int, spaces: Ints, where: Longs) -> int:
     """Leave those of the n criteria in `out` that need no check, or hold; how many they are."""
-    checked = as_frozen(carray(pointer(where[10]), (where[11],), np.bool_))
-    dim_of_space = as_frozen(carray(pointer(where[12]), (where[13],), np.int32))
+    checked = carray(pointer(where[10]), (where[11],), np.bool_)
+    dim_of_space = carray(pointer(where[12]), (where[13],), np.int32)
     event = Event(
         spaces,
         carray(pointer(where[14]), (where[15],), np.int64),
@@ -73,17 +73,17 @@ def _held(out: Ints, n: int, spaces: Ints, where: Longs) -> int:
     )
     stack = carray(pointer(where[18]), (where[19],), np.int32)
     predicates = Predicates(
-        as_frozen(carray(pointer(where[26]), (where[27],), np.int32)),
-        as_frozen(carray(pointer(where[28]), (where[29],), np.bool_)),
-        as_frozen(carray(pointer(where[30]), (where[31],), np.bool_)),
-        as_frozen(carray(pointer(where[32]), (where[33],), np.int32)),
-        as_frozen(carray(pointer(where[34]), (where[35],), np.int32)),
-        as_frozen(carray(pointer(where[36]), (where[37],), np.int32)),
+        carray(pointer(where[26]), (where[27],), np.int32),
+        carray(pointer(where[28]), (where[29],), np.bool_),
+        carray(pointer(where[30]), (where[31],), np.bool_),
+        carray(pointer(where[32]), (where[33],), np.int32),
+        carray(pointer(where[34]), (where[35],), np.int32),
+        carray(pointer(where[36]), (where[37],), np.int32),
     )
     programs = Steps(
-        as_frozen(carray(pointer(where[20]), (where[21],), np.int64)),
-        as_frozen(carray(pointer(where[22]), (where[23],), np.int32)),
-        as_frozen(carray(pointer(where[24]), (where[25],), np.int32)),
+        carray(pointer(where[20]), (where[21],), np.int64),
+        carray(pointer(where[22]), (where[23],), np.int32),
+        carray(pointer(where[24]), (where[25],), np.int32),
     )
     laid_out, n_kept = False, 0
     for i in range(n):
