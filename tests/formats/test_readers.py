@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -117,6 +118,27 @@ HOLDS: list[tuple[str, Any, Any, list[str]]] = [
     ("jsonlogic", {"===": [{"var": "a"}, 1]}, {"a": "1"}, []),
     ("jsonlogic", {"==": [{"var": "a"}, 1]}, {"a": "1"}, ["r"]),
     ("jsonlogic", {"if": [{"var": "a"}, {"var": "b"}, True]}, {"a": 1, "b": 0}, []),
+    ("jsonlogic", {"==": [{"var": "a"}, "nan"]}, {"a": "nan"}, ["r"]),
+    ("jsonlogic", {"==": [{"var": "a"}, "inf"]}, {"a": math.inf}, []),
+    ("jsonlogic", {"<": [{"var": "a"}, "nan"]}, {"a": 1}, []),
+    ("jsonlogic", {">": [{"var": "a"}, "-inf"]}, {"a": 1}, []),
+    ("jsonlogic", {">": [{"var": "a"}, "-Infinity"]}, {"a": 1}, ["r"]),
+    ("jsonlogic", {"<": [{"var": "a"}, "1e9999"]}, {"a": 1e300}, ["r"]),
+    ("jsonlogic", {"==": [{"var": "a"}, "1e-9999"]}, {"a": 0}, ["r"]),
+    ("jsonlogic", {"==": [{"var": "a"}, "1_000"]}, {"a": 1000}, []),
+    ("jsonlogic", {"==": [{"var": "a"}, " 1\ufeff"]}, {"a": 1}, ["r"]),
+    ("jsonlogic", {"==": [{"var": "a"}, "\x1c1"]}, {"a": 1}, []),
+    ("jsonlogic", {"==": [{"var": "a"}, "\u0661"]}, {"a": 1}, []),
+    ("jsonlogic", {"==": [{"var": "a"}, "0x1F"]}, {"a": 31}, ["r"]),
+    ("jsonlogic", {"==": [{"var": "a"}, "-0x1F"]}, {"a": -31}, []),
+    ("jsonlogic", {"<": [{"var": "a"}, "0x" + "f" * 5000]}, {"a": 1}, ["r"]),
+    ("jsonlogic", {"==": [{"var": "a"}, ""]}, {"a": 0}, ["r"]),
+    ("jsonlogic", {"==": [{"var": "a"}, "5."]}, {"a": 5}, ["r"]),
+    ("jsonlogic", {"==": [{"var": "a"}, "5e"]}, {"a": 5}, []),
+    ("growthbook", {"a": {"$gt": "nan"}}, {"a": 1}, []),
+    ("growthbook", {"a": {"$gt": "0x10"}}, {"a": 17}, ["r"]),
+    ("growthbook", {"a": {"$regex": "[[:alpha:]]$"}}, {"a": "b"}, ["r"]),
+    ("growthbook", {"a": {"$regex": "^[a&&b]+$"}}, {"a": "b&"}, ["r"]),
     ("jsonlogic", {"some": [{"var": "l"}, {">": [{"var": ""}, 2]}]}, {"l": [1, 3]}, ["r"]),
     ("jsonlogic", {"!": {"missing": ["a"]}}, {"a": 1}, ["r"]),
     ("adblock", "||ads.com^$script", {"url": "https://x.ads.com/a", "type": "script"}, ["*"]),

@@ -161,6 +161,14 @@ def _xor(first: Truth, second: Truth) -> Truth:
     return Truth(disjunction(differ), disjunction(same))
 
 
+def _halved(join: Callable[[Truth, Truth], Truth], truths: list[Truth]) -> Truth:
+    """All of them joined, half with half: one after the other, each would hold those before it."""
+    if len(truths) == 1:
+        return truths[0]
+    middle = (len(truths) + 1) // 2
+    return join(_halved(join, truths[:middle]), _halved(join, truths[middle:]))
+
+
 def _equal(first: Value, second: Value) -> Truth:
     """The first is cast to the kind of the second."""
     if second.kind is None:
@@ -295,8 +303,8 @@ class _Token(NamedTuple):
 
 
 def _tokens(text: str) -> list[_Token]:
-    found, start = [], 0
-    while text[start:].strip():
+    found, start, end = [], 0, len(text.rstrip())
+    while start < end:
         match = _TOKEN.match(text, start)
         if match is None:
             rest = text[start:]
@@ -349,10 +357,10 @@ class _Reader:
     def _joined(
         self, word: str, join: Callable[[Truth, Truth], Truth], part: Callable[[], Node]
     ) -> Node:
-        found = part()
+        found = [part()]
         while self._take(word):
-            found = join(_truth(found), _truth(part()))
-        return found
+            found.append(part())
+        return found[0] if len(found) == 1 else _halved(join, [_truth(one) for one in found])
 
     def _comparison(self) -> Node:
         found = self._sum()

@@ -29,12 +29,45 @@ from remuda.formats.reading import (
 )
 from remuda.language.criterion import Criterion
 from remuda.model.attributes import Attribute
-from remuda.model.conditions import AnyElement, Range
+from remuda.model.conditions import AnyElement, In, Range
 from remuda.model.expressions import Expression
 
 ELEMENT = Attribute((), empty=True)
 
+_MOST_AGAIN = 1_000_000  # values of saved groups, of one condition
+
 Operator = Callable[["Dialect", Any, Attribute], Expression]
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What a value is one of, and whether it may be missing instead."""
+
+    named: In
+    or_missing: bool
+
+    @classmethod
+    def of(cls, values: list[Any]) -> Values:
+        named = tuple(one for one in values if one is not None)
+        return cls(In(named), len(named) < len(values))
+
+
+@dataclass(slots=True)
+class Groups:
+    """Saved lists of values, each of which a condition may name many times."""
+
+    lists: Mapping[str, Any] = field(default_factory=dict)
+    known: dict[str, Values] = field(default_factory=dict)
+    n_again: int = 0  # values that were named before
+
+    def values_of(self, name: str) -> Values:
+        if name not in self.known:
+            self.known[name] = Values.of(a_list(self.lists.get(name) or [], "a saved group"))
+            return self.known[name]
+        self.n_again += len(self.known[name].named.values)
+        if self.n_again > _MOST_AGAIN:
+            raise InvalidCriterion(f"it names {_MOST_AGAIN} values of saved groups again at most")
+        return self.known[name]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +79,7 @@ class Dialect:
     operators: Mapping[str, Operator]
     unknown: Callable[[str], Expression]  # what an operator means that there is not
     or_of_none: Expression
-    groups: Mapping[str, list[Any]] = field(default_factory=dict)  # saved lists of values
+    groups: Groups = field(default_factory=Groups)
 
     def condition(self, condition: Any) -> Expression:
         """What a whole condition asks."""

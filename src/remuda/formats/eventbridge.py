@@ -16,6 +16,7 @@ from typing import Any
 
 from remuda.errors import InvalidCriterion
 from remuda.formats.reading import (
+    TOO_MANY,
     Readings,
     a_list,
     a_text,
@@ -84,14 +85,17 @@ def event(document: Any) -> Any:
 def _criterion(name: str, pattern: Any) -> Criterion:
     asked = an_object(decoded(pattern), "a pattern")
     if _n_asked(asked) > MAX_PARTS:  # refuse before reading: it doubles with every level
-        raise InvalidCriterion(f"it has too many predicates: {MAX_PARTS} parts are the most")
+        raise InvalidCriterion(TOO_MANY)
     return Criterion(name, _object(asked, ()))
 
 
 def _n_asked(pattern: Any, times: int = 1, within: bool = False) -> int:
-    """How many fields are asked about: those within another in an object, and in a list of such."""
+    """How many fields are asked about: those within another in an object, and in a list of such.
+
+    Of what is read again, all values count.
+    """
     if not isinstance(pattern, Mapping) or times > MAX_PARTS:
-        return times
+        return times if times == 1 else times + (times - 1) * _n_values(pattern)
     n = 0
     for name, inner in pattern.items():
         if name == "$or" and isinstance(inner, list):
@@ -100,6 +104,11 @@ def _n_asked(pattern: Any, times: int = 1, within: bool = False) -> int:
             doubled = isinstance(inner, Mapping) and (within or "." in name)
             n += _n_asked(inner, times * 2 if doubled else times, True)
     return n
+
+
+def _n_values(leaf: Any) -> int:
+    parts = list(leaf.values()) if isinstance(leaf, Mapping) else leaf
+    return sum(map(_n_values, parts)) if isinstance(parts, list) else 1
 
 
 # Patterns

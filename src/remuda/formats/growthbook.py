@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import operator
 import re
+import threading
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
-from decimal import Decimal, InvalidOperation
 from typing import Any
 
+from remuda.errors import InvalidCriterion
 from remuda.formats.conditions import (
     BOUNDS,
     ELEMENT,
     Dialect,
+    Groups,
     Operator,
+    Values,
     denied,
     element_match,
     equal,
@@ -29,8 +33,6 @@ from remuda.formats.reading import (
     ALWAYS,
     NEVER,
     Readings,
-    a_list,
-    a_text,
     all_of,
     at,
     boxed,
@@ -40,6 +42,7 @@ from remuda.formats.reading import (
     disjunction,
     flagged,
     is_,
+    javascript_number,
     refusing,
     scalar,
 )
@@ -49,6 +52,9 @@ from remuda.model.conditions import AnyElement, Exists, In, Missing, Prefix, Reg
 from remuda.model.expressions import Expression
 from remuda.model.functions.foreign import growthbook_version
 
+_MOST_CLASSES = 200  # of a regular expression
+_WARNED_OF = re.compile(r"\[\^?\[|--|&&|~~|\|\|")  # what may once mean something else to Python
+_one_at_a_time = threading.Lock()
 _HOLDS = {"$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt, "$lte": operator.le}
 
 
@@ -64,7 +70,7 @@ def read_each(document: Any, id: str) -> Readings:
 
 
 def _with_groups(groups: Any) -> Dialect:
-    return replace(_DIALECT, groups=groups if isinstance(groups, Mapping) else {})
+    return replace(_DIALECT, groups=Groups(groups if isinstance(groups, Mapping) else {}))
 
 
 def _attribute(path: str) -> Attribute:
@@ -86,9 +92,12 @@ def _of_list(operator: Operator) -> Operator:
 
 def _in(dialect: Dialect, values: list[Any], attribute: Attribute) -> Expression:
     """The value is one of these, or an element of it is."""
-    named = tuple(one for one in values if one is not None)
-    found: list[Expression] = [is_(attribute, In(named))]
-    if len(named) < len(values):
+    return _one_of(Values.of(values), attribute)
+
+
+def _one_of(values: Values, attribute: Attribute) -> Expression:
+    found: list[Expression] = [is_(attribute, values.named)]
+    if values.or_missing:
         found.append(is_(attribute, Missing()))
     return disjunction(found)
 
@@ -112,17 +121,30 @@ def _all_ignoring_case(dialect: Dialect, values: list[Any], attribute: Attribute
 def _in_group(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
     name = scalar(operand, "the name of a group")
     with at(f"savedGroups.{name}"):
-        values = a_list(dialect.groups.get(name) or [], "a saved group")
-    return _in(dialect, values, attribute)
+        return _one_of(dialect.groups.values_of(name), attribute)
+
+
+def _is_pattern(text: str) -> bool:
+    """Whether JavaScript takes it for a pattern, as far as Python can tell."""
+    if text.count("[") > _MOST_CLASSES:  # Python takes milliseconds for each
+        raise InvalidCriterion(f"a regular expression has {_MOST_CLASSES} classes at most")
+    try:
+        if _WARNED_OF.search(text):
+            # the filters are the process's: two threads would restore them in the wrong order
+            with _one_at_a_time, warnings.catch_warnings(action="ignore"):
+                re.compile(text)
+        else:
+            re.compile(text)
+    except (re.error, OverflowError):  # more repetitions than Python counts
+        return False
+    return True
 
 
 def _regex(flags: str, denied: bool) -> Operator:
     def make(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
-        try:
-            re.compile(operand)
-        except (re.error, OverflowError, TypeError):  # more repetitions than Python counts
+        if not isinstance(operand, str) or not _is_pattern(operand):
             return NEVER
-        pattern = flagged(a_text(operand, "a regular expression"), flags)
+        pattern = flagged(operand, flags)
         found = is_(boxed(attribute), Regex(pattern, find=True))
         text = is_(boxed(attribute), Prefix(""))
         return conjunction([text, denial(found)]) if denied else found
@@ -136,7 +158,7 @@ def _compared(name: str) -> Operator:
     def make(dialect: Dialect, operand: Any, attribute: Attribute) -> Expression:
         if isinstance(operand, str):
             parts: list[Expression] = [is_(boxed(attribute), within(operand))]
-            number = _number(operand)
+            number = javascript_number(operand) if operand.strip() else None
             if number is not None:
                 parts.append(is_(boxed(attribute), within(number)))
             missing = holds("", operand)
@@ -148,13 +170,6 @@ def _compared(name: str) -> Operator:
         return disjunction([*parts, *([is_(attribute, Missing())] if missing else [])])
 
     return make
-
-
-def _number(text: str) -> Decimal | None:
-    try:
-        return Decimal(text.strip())
-    except InvalidOperation:
-        return None
 
 
 def _version(name: str) -> Operator:

@@ -10,7 +10,7 @@ numbers in texts where one side is a number, and null as 0, as JavaScript does. 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import partial
 from typing import Any
 
@@ -29,7 +29,9 @@ from remuda.formats.reading import (
     denial,
     disjunction,
     each,
+    first_of,
     is_,
+    javascript_number,
     numbered,
     refusing,
     scalar,
@@ -94,11 +96,8 @@ def _is(operands: list[Any]) -> Expression:
 
 def _if(operands: list[Any]) -> Expression:
     *pairs, last = operands if len(operands) % 2 else [*operands, None]
-    found = _truth(last)
-    for number in range(len(pairs) - 2, -1, -2):
-        when, then = _truth(pairs[number]), _truth(pairs[number + 1])
-        found = disjunction([conjunction([when, then]), conjunction([denial(when), found])])
-    return found
+    parts = _each(pairs)
+    return first_of(list(zip(parts[::2], parts[1::2], strict=True)), _truth(last))
 
 
 def _variable(operands: list[Any]) -> Expression:
@@ -183,12 +182,11 @@ def _equal(operands: list[Any]) -> Expression:
 
 
 def _number(value: Any) -> Decimal | int | None:
+    if isinstance(value, str):
+        return javascript_number(value)
     if isinstance(value, bool):
         return int(value)
-    try:
-        return Decimal(str(value).strip() or "0")
-    except InvalidOperation:
-        return None
+    return Decimal(str(value)) if isinstance(value, int | float) else None
 
 
 def _unless(make: Callable[[list[Any]], Expression]) -> Callable[[list[Any]], Expression]:

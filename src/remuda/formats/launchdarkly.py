@@ -20,17 +20,20 @@ from remuda.formats.reading import (
     NEVER,
     RANGES,
     Readings,
+    Shared,
     a_list,
     all_of,
     all_of_each,
     among,
     an_object,
     at,
+    bounded,
     call,
     conjunction,
     decoded,
     denial,
     disjunction,
+    first_of,
     is_,
     list_in,
     objects_in,
@@ -56,11 +59,12 @@ from remuda.model.conditions import (
     SemVer,
     Suffix,
 )
-from remuda.model.expressions import Expression
+from remuda.model.expressions import MAX_LEVELS, MAX_PARTS, Expression
 from remuda.model.functions.foreign import instant_in
 
 USER = "user"
 _WHOLE = 100_000  # of all weights
+_MOST_PARTS = 10 * MAX_PARTS  # of all criteria of a flag
 
 
 def read(document: Any, *, id: str = "") -> list[Criterion]:
@@ -110,6 +114,7 @@ class _Project:
     flags: Mapping[str, Any]
     segments: Mapping[str, Any]
     opened: list[str] = field(default_factory=list)
+    shared: Shared = field(default_factory=Shared)
 
     def flag_gives(self, key: str, variation: Any) -> Expression:
         """The flag is on and gives this variation."""
@@ -119,21 +124,26 @@ class _Project:
         with at(f"flags.{key}"):
             if not an_object(plain(flag), "a flag").get("on"):
                 return NEVER
-            with self.opening(f"the flag {key}"):
-                return _gives(self, key, flag, variation)
+            with self.opening(what := f"the flag {key}"):
+                # what is no number is no variation
+                number = variation if isinstance(variation, int | float | None) else -1
+                gives = partial(_gives, self, key, flag, number)
+                return self.shared.expression((what, number), gives)
 
     def in_segment(self, key: str) -> Expression:
         segment = self.segments.get(key)
         if segment is None:
             return NEVER
-        with self.opening(f"the segment {key}"), at(f"segments.{key}"):
-            return _segment(self, key, an_object(plain(segment), "a segment"))
+        with self.opening(what := f"the segment {key}"), at(f"segments.{key}"):
+            return self.shared.expression(what, partial(_segment, self, key, segment))
 
     @contextmanager
     def opening(self, what: str) -> Iterator[None]:
         """Read one of the things; none may need itself."""
         if what in self.opened:
             raise InvalidCriterion(f"{what} needs itself")
+        if len(self.opened) > MAX_LEVELS:  # so deep from here: what is open may itself be read
+            raise RecursionError
         self.opened.append(what)
         try:
             yield
@@ -145,7 +155,7 @@ class _Project:
 
 
 def _criteria(project: _Project, key: str, flag: Any) -> list[Criterion]:
-    found = []
+    found, n_parts = [], 0
     with project.opening(f"the flag {key}"):
         for number, value in enumerate(_variations(an_object(flag, "a flag"))):
             gives = _gives(project, key, flag, number)
@@ -153,6 +163,10 @@ def _criteria(project: _Project, key: str, flag: Any) -> list[Criterion]:
                 found.append(
                     Criterion(f"{key}:{number}", gives, frozenset({f"flag:{key}"}), payload=value)
                 )
+                n_parts += found[-1].n_parts
+            if n_parts > _MOST_PARTS:
+                reason = f"its variations have too many predicates: {_MOST_PARTS} are the most"
+                raise InvalidCriterion(reason)
     return found
 
 
@@ -161,37 +175,58 @@ def _variations(flag: Mapping[str, Any]) -> list[Any]:
 
 
 def _gives(project: _Project, key: str, flag: Mapping[str, Any], variation: Any) -> Expression:
-    """The flag gives this variation: the first of its steps that applies decides."""
+    """The flag gives this variation."""
     off = flag.get("offVariation")
     if off is not None:
         _check_variation(flag, off, "offVariation")
     off_gives = ALWAYS if off == variation else NEVER
     if not flag.get("on"):
         return off_gives
+    read = partial(_steps, project, key, flag)
+    steps = project.shared.once((f"the flag {key}", "steps"), read)
+    return first_of([(steps.met, steps.give(variation))], off_gives)
+
+
+_Outcome = Mapping[int, Expression]  # where each variation is given that ever is
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """What decides in a flag that is on: the first step that applies, once all flags are met."""
+
+    met: Expression
+    steps: list[tuple[Expression, _Outcome]]
+    fallthrough: _Outcome
+    given: frozenset[int]
+
+    def give(self, variation: Any) -> Expression:
+        """Where the variation is given."""
+        if variation not in self.given:
+            return NEVER
+        steps = [(applies, outcome.get(variation, NEVER)) for applies, outcome in self.steps]
+        return first_of(steps, self.fallthrough.get(variation, NEVER))
+
+
+def _steps(project: _Project, key: str, flag: Mapping[str, Any]) -> _Steps:
+    met = conjunction(_prerequisites(project, flag))  # first: what is too deep is told early
     with at("fallthrough"):
-        fallthrough = an_object(flag.get("fallthrough") or {}, "what a flag falls through to")
-    otherwise = _outcome(flag, key, fallthrough, "fallthrough", variation)
-    for number, rule in reversed(list(enumerate(objects_in(flag, "rules", "a rule")))):
-        place = f"rules[{number}]"
-        applies = conjunction(_clauses(project, rule, place))
-        otherwise = _chosen(applies, _outcome(flag, key, rule, place, variation), otherwise)
-    for applies, given in reversed(list(_targets(flag))):
-        otherwise = _chosen(applies, ALWAYS if given == variation else NEVER, otherwise)
-    met = []
+        last = an_object(flag.get("fallthrough") or {}, "what a flag falls through to")
+    fallthrough = _outcome(flag, key, last, "fallthrough")
+    rules = objects_in(flag, "rules", "a rule")
+    places = [f"rules[{number}]" for number in range(len(rules))]
+    named = list(zip(rules, places, strict=True))
+    applying = bounded(conjunction(_clauses(project, rule, place)) for rule, place in named)
+    outcomes = [_outcome(flag, key, rule, place) for rule, place in named]
+    steps = [*_targets(flag), *zip(applying, outcomes, strict=True)]
+    given = frozenset().union(fallthrough, *(outcome for _, outcome in steps))
+    return _Steps(met, steps, fallthrough, given)
+
+
+def _prerequisites(project: _Project, flag: Mapping[str, Any]) -> Iterator[Expression]:
     for number, one in enumerate(objects_in(flag, "prerequisites", "a prerequisite")):
         with at(f"prerequisites[{number}]"):
             wanted = text_in(one, "key", "a prerequisite")
-            met.append(project.flag_gives(wanted, one.get("variation")))
-    return _chosen(conjunction(met), otherwise, off_gives)
-
-
-def _chosen(applies: Expression, then: Expression, otherwise: Expression) -> Expression:
-    if then == ALWAYS:
-        return disjunction([applies, otherwise])
-    if otherwise == NEVER:
-        return conjunction([applies, then])
-    after = conjunction([denial(applies), otherwise])
-    return after if then == NEVER else disjunction([conjunction([applies, then]), after])
+            yield project.flag_gives(wanted, one.get("variation"))
 
 
 def _check_variation(flag: Mapping[str, Any], variation: Any, place: str) -> None:
@@ -200,30 +235,33 @@ def _check_variation(flag: Mapping[str, Any], variation: Any, place: str) -> Non
         raise InvalidCriterion(f"there are {n} variations, and none is {shown(variation)}", place)
 
 
-def _targets(flag: Mapping[str, Any]) -> Iterator[tuple[Expression, Any]]:
+def _targets(flag: Mapping[str, Any]) -> Iterator[tuple[Expression, _Outcome]]:
     """What names contexts one by one, each with the variation it gives."""
     users = objects_in(flag, "targets", "a target")
     by_kind = objects_in(flag, "contextTargets", "a target")
     name = "contextTargets" if by_kind else "targets"
+    of_users: dict[int, In] = {}  # of all users who get the variation
     for number, target in enumerate(by_kind or users):
-        variation = target.get("variation")
+        variation: Any = target.get("variation")
         with at(f"{name}[{number}]"):
             _check_variation(flag, variation, "variation")
             kind, values = _kind(target) or USER, list_in(target, "values")
-            if kind == USER and by_kind:
+            if kind != USER or not by_kind:
+                keys = In(tuple(values))
+            elif variation in of_users:
+                keys = of_users[variation]
+            else:
                 same = [one for one in users if one.get("variation") == variation]
-                values = [value for one in same for value in list_in(one, "values")]
-            named = is_(Attribute((kind, "key")), In(tuple(values)))
-        yield named, variation
+                keys = In(tuple(value for one in same for value in list_in(one, "values")))
+                of_users[variation] = keys
+        yield is_(Attribute((kind, "key")), keys), {variation: ALWAYS}
 
 
-def _outcome(
-    flag: Mapping[str, Any], key: str, step: Mapping[str, Any], place: str, variation: Any
-) -> Expression:
-    """A rule, or the fallthrough, gives the variation: always, or to a part of all contexts."""
+def _outcome(flag: Mapping[str, Any], key: str, step: Mapping[str, Any], place: str) -> _Outcome:
+    """Where a rule, or the fallthrough, gives a variation: always, or to a part of all contexts."""
     if step.get("variation") is not None:
         _check_variation(flag, step["variation"], f"{place}.variation")
-        return ALWAYS if step["variation"] == variation else NEVER
+        return {step["variation"]: ALWAYS}
     with at(f"{place}.rollout"):
         rollout = an_object(step.get("rollout") or {}, "a rollout")
         weighted = objects_in(rollout, "variations", "a variation with a weight")
@@ -231,16 +269,18 @@ def _outcome(
         bucket = _bucket(_kind(rollout), by, _prefix(rollout.get("seed"), key, flag))
     if not weighted:
         raise InvalidCriterion("it has neither a variation nor a rollout of some", place)
-    found, start = [], 0.0
+    found: dict[int, list[Expression]] = {}
+    start = 0.0
     for number, one in enumerate(weighted):
         with at(f"{place}.rollout.variations[{number}]"):
             _check_variation(flag, one.get("variation"), "")
             end = start + _weight(one.get("weight", 0))
-        if one["variation"] == variation:
-            last = number == len(weighted) - 1
-            found.append(_within(bucket, start, None if last else end))
+        last = number == len(weighted) - 1
+        within = _within(bucket, start, None if last else end)
+        found.setdefault(one["variation"], []).append(within)
         start = end
-    return disjunction(found)
+    outcome = {variation: disjunction(parts) for variation, parts in found.items()}
+    return {variation: part for variation, part in outcome.items() if part != NEVER}
 
 
 def _within(bucket: Any, start: float, end: float | None) -> Expression:
@@ -376,7 +416,8 @@ _OPERATORS: Mapping[str, _Operator] = {
 # Segments
 
 
-def _segment(project: _Project, key: str, segment: Mapping[str, Any]) -> Expression:
+def _segment(project: _Project, key: str, found: Any) -> Expression:
+    segment = an_object(plain(found), "a segment")
     if segment.get("unbounded"):
         raise InvalidCriterion("its members are kept elsewhere (a big segment)")
     rules = []

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import re
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import partial, wraps
 from importlib import import_module
+from itertools import groupby
+from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,7 +20,15 @@ from remuda.errors import InvalidCriterion
 from remuda.language.criterion import Criterion
 from remuda.model.attributes import Attribute, Digits
 from remuda.model.conditions import AnyElement, Condition, In, NullValue, Range
-from remuda.model.expressions import MAX_LEVELS, And, Expression, Or, Predicate
+from remuda.model.expressions import (
+    MAX_LEVELS,
+    MAX_PARTS,
+    And,
+    Expression,
+    Or,
+    Predicate,
+    checked_size,
+)
 from remuda.model.functions.foreign import scalar_text
 from remuda.model.stacks import on_any_stack
 from remuda.model.terms import Call, Literal, Term
@@ -28,6 +40,14 @@ Rule = tuple[str, str, Any]  # its place in a document, its id, and what it says
 
 ALWAYS, NEVER = And(), Or()
 TOO_DEEP = f"it is nested too deeply: {MAX_LEVELS} levels are the most"
+TOO_MANY = f"it has too many predicates: {MAX_PARTS} parts are the most"
+_NUMERAL = re.compile(r"[-+]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|Infinity)", re.ASCII)
+_OF_OTHER_BASE = re.compile(r"0(?:[xX][0-9a-fA-F]+|[oO][0-7]+|[bB][01]+)")
+_BITS_OF_DOUBLE = 1024
+_JAVASCRIPT_SPACE = (
+    "\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff"
+    "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+)
 _TOO_LARGE = 10**4300  # Python writes no integers of more digits
 
 
@@ -258,6 +278,18 @@ def steps_of(path: str) -> tuple[str | Digits, ...]:
     return tuple(Digits(one) if one.isdecimal() and len(one) <= 18 else one for one in names)
 
 
+def javascript_number(text: str) -> Decimal | None:
+    """What JavaScript's Number makes of a text; None where that is NaN."""
+    digits = text.strip(_JAVASCRIPT_SPACE) or "0"
+    if _OF_OTHER_BASE.fullmatch(digits):
+        whole = int(digits, 0)
+        return Decimal(whole if whole.bit_length() <= _BITS_OF_DOUBLE else "Infinity")
+    if not _NUMERAL.fullmatch(digits):
+        return None
+    double = float(digits)  # of what is too large for one, or too small, it keeps no digits
+    return Decimal(digits if isfinite(double) and double else double)
+
+
 def reshaped(shape: Callable[[Any], Any], event: Any) -> Any:
     """The event in its shape; as it is where it is nested too deeply to be looked through."""
     try:
@@ -324,12 +356,12 @@ def has_null(attribute: Attribute) -> Expression:
 
 def conjunction(parts: Iterable[Expression]) -> Expression:
     """All of them, without what is always true and without nesting; NEVER where one never is."""
-    return _joined(And, parts, ALWAYS, NEVER)
+    return _joined(And, parts, NEVER)
 
 
 def disjunction(parts: Iterable[Expression]) -> Expression:
     """Any of them, without what is never true and without nesting; ALWAYS where one always is."""
-    return _joined(Or, parts, NEVER, ALWAYS)
+    return _joined(Or, parts, ALWAYS)
 
 
 def denial(part: Expression) -> Expression:
@@ -340,12 +372,67 @@ def denial(part: Expression) -> Expression:
 
 
 def _joined(
-    junction: type[And | Or], parts: Iterable[Expression], neutral: Expression, decisive: Expression
+    junction: type[And | Or], parts: Iterable[Expression], decisive: Expression
 ) -> Expression:
-    flat: list[Expression] = []
+    kept: list[Expression] = []
     for part in parts:
-        flat += part.parts if isinstance(part, junction) else (part,)
-    if decisive in flat:
-        return decisive
-    kept = [part for part in flat if part != neutral]
+        if part == decisive:
+            return decisive
+        kept += part.parts if isinstance(part, junction) else (part,)
+        if len(kept) > MAX_PARTS:  # parts that are shared may stand there without number
+            raise InvalidCriterion(TOO_MANY)
     return kept[0] if len(kept) == 1 else junction(*kept)
+
+
+def first_of(steps: Sequence[tuple[Expression, Expression]], otherwise: Expression) -> Expression:
+    """What the first step asks that applies; `otherwise` where none does."""
+    for certain, reversed_run in groupby(reversed(steps), _certain):
+        run = list(reversed_run)[::-1]
+        if certain == ALWAYS:
+            otherwise = disjunction([*(applies for applies, _ in run), otherwise])
+        elif certain == NEVER:
+            otherwise = conjunction([*(denial(applies) for applies, _ in run), otherwise])
+        else:
+            for applies, then in reversed(run):
+                after = conjunction([denial(applies), otherwise])
+                otherwise = disjunction([conjunction([applies, then]), after])
+    return otherwise
+
+
+def _certain(step: tuple[Expression, Expression]) -> Expression | None:
+    return step[1] if step[1] in (ALWAYS, NEVER) else None
+
+
+def bounded(parts: Iterable[Expression]) -> list[Expression]:
+    """All of them; InvalidCriterion as soon as they are more than one criterion may have."""
+    found, n = [], 0
+    for part in parts:
+        n += checked_size(part)
+        if n > MAX_PARTS:
+            raise InvalidCriterion(TOO_MANY)
+        found.append(part)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What rules of a document name again and again, read once."""
+
+    known: dict[Hashable, Any] = field(default_factory=dict)
+
+    def once(self, name: Hashable, read: Callable[[], T]) -> T:
+        """What is read under the name, or the error why it cannot be."""
+        if name not in self.known:
+            try:
+                self.known[name] = read()
+            except InvalidCriterion as error:
+                # without its trace, which holds all that was being read
+                self.known[name] = error.inside("")
+        found: T | InvalidCriterion = self.known[name]
+        if isinstance(found, InvalidCriterion):
+            raise found.inside("")
+        return found
+
+    def expression(self, name: Hashable, read: Callable[[], Expression]) -> Expression:
+        """The same of an expression, which is counted once, too."""
+        return self.once(name, lambda: bounded([read()])[0])

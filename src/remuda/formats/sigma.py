@@ -8,15 +8,19 @@ by a table (`fields={"Image": "process.executable"}`).
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
 from remuda.errors import InvalidCriterion, RemudaError
 from remuda.formats.reading import (
     RANGES,
+    TOO_MANY,
     Readings,
     Rule,
     a_text,
@@ -48,7 +52,7 @@ from remuda.model.conditions import (
     Regex,
     Suffix,
 )
-from remuda.model.expressions import Expression
+from remuda.model.expressions import MAX_PARTS, Expression
 from remuda.model.patterns import literal_regex
 from remuda.model.terms import Term
 from remuda.model.values import checked_text
@@ -58,7 +62,7 @@ try:
     from sigma import conditions, types
     from sigma.collection import SigmaCollection
     from sigma.exceptions import SigmaError
-    from sigma.rule import SigmaRule
+    from sigma.rule import SigmaDetection, SigmaRule
 except ImportError as error:
     raise RemudaError(f"Sigma's rules need pySigma: pip install remuda[sigma] ({error})") from None
 
@@ -187,11 +191,33 @@ def _expression(rule: Any, reader: _Reader) -> Expression:
         raise InvalidCriterion("a correlation of rules is no condition on one event")
     for name in rule.detection.detections:
         checked_text(a_text(name, "the name of a selection"), "the name of a selection")
-    found = []
-    for one in rule.detection.parsed_condition:
-        a_text(one.condition, "a condition")
-        found.append(reader.expression(one.parsed))
-    return disjunction(found)
+    conditions = rule.detection.parsed_condition
+    texts = [a_text(one.condition, "a condition") for one in conditions]
+    if _n_named(texts, rule.detection.detections) > MAX_PARTS:  # refuse before it is parsed
+        raise InvalidCriterion(TOO_MANY)
+    return disjunction(reader.expression(one.parsed) for one in conditions)
+
+
+def _n_named(texts: list[str], detections: Mapping[str, Any]) -> int:
+    """How many values conditions ask about: all of a selection wherever it is named."""
+    sizes = {name: _n_values(one) for name, one in detections.items()}
+    n = 0
+    for word, times in Counter(word for text in texts for word in _NAME.findall(text)).items():
+        if "*" in word or word == "them":  # but for names that a filter made
+            wanted = word if "*" in word else "[!_]*"
+            n += times * sum(size for name, size in sizes.items() if fnmatchcase(name, wanted))
+        else:
+            n += times * sizes.get(word, 0)
+    return n
+
+
+def _n_values(detection: Any) -> int:
+    if isinstance(detection, SigmaDetection):
+        return sum(map(_n_values, detection.detection_items))
+    return len(detection.value)
+
+
+_NAME = re.compile(r"[A-Za-z0-9_*-]+")
 
 
 def _said(error: BaseException) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
 from math import isfinite
@@ -22,17 +22,20 @@ from remuda.formats.reading import (
     NEVER,
     RANGES,
     Readings,
+    Shared,
     a_text,
     all_of,
     among,
     an_object,
     at,
+    bounded,
     call,
     conjunction,
     decoded,
     denial,
     disjunction,
     each,
+    first_of,
     flagged,
     is_,
     list_in,
@@ -108,6 +111,7 @@ class _State:
 
     features: Mapping[str, Mapping[str, Any]]
     segments: Mapping[str, Mapping[str, Any]]
+    shared: Shared = field(default_factory=Shared)
 
 
 def _state(document: Mapping[str, Any]) -> tuple[_State, list[InvalidCriterion]]:
@@ -175,11 +179,16 @@ def _strategies(
     state: _State, feature: Mapping[str, Any]
 ) -> list[tuple[Mapping[str, Any], Expression]]:
     """The strategies of a feature, each with where it holds."""
-    found = []
-    for number, one in enumerate(objects_in(feature, "strategies", "a strategy")):
+    strategies = objects_in(feature, "strategies", "a strategy")
+    name = "strategies", feature["name"]
+    holds = state.shared.once(name, lambda: bounded(_each(state, strategies)))
+    return list(zip(strategies, holds, strict=True))
+
+
+def _each(state: _State, strategies: list[Mapping[str, Any]]) -> Iterator[Expression]:
+    for number, one in enumerate(strategies):
         with at(f"strategies[{number}]"):
-            found.append((one, _strategy(state, one)))
-    return found
+            yield _strategy(state, one)
 
 
 # Dependencies
@@ -193,27 +202,33 @@ def _parent(state: _State, dependency: Mapping[str, Any]) -> Expression:
     if parent is None or parent.get("dependencies"):
         return NEVER
     with at(f"features.{name}"):
-        enabled = _enabled(state, parent)
+        enabled = state.shared.expression(("feature", name), partial(_enabled, state, parent))
         if dependency.get("enabled") is False:
             return denial(enabled)
-        return conjunction([enabled, _has_variant(state, parent, wanted)]) if wanted else enabled
+        if not wanted:
+            return enabled
+        names = frozenset(one for one in wanted if isinstance(one, str))
+        given = partial(_has_variant, state, parent, names)
+        return conjunction([enabled, state.shared.expression(("variant", name, names), given)])
 
 
-def _has_variant(state: _State, feature: Mapping[str, Any], wanted: list[Any]) -> Expression:
+def _has_variant(state: _State, feature: Mapping[str, Any], wanted: frozenset[str]) -> Expression:
     """The variant is one of these: that of the first strategy that holds, or of the feature."""
     name = feature["name"]
-    found = of_feature = _variant_in(objects_in(feature, "variants", "a variant"), name, wanted)
-    for strategy, holds in reversed(_strategies(state, feature)):
+    of_feature = _variant_in(objects_in(feature, "variants", "a variant"), name, wanted)
+    steps = []
+    for strategy, holds in _strategies(state, feature):
         variants = objects_in(strategy, "variants", "a variant")
         group = _group(_parameters(strategy), name)
-        own = _variant_in(variants, group, wanted) if variants else of_feature
-        if own == found:
-            continue
-        found = disjunction([conjunction([holds, own]), conjunction([denial(holds), found])])
-    return found
+        steps.append((holds, _variant_in(variants, group, wanted) if variants else of_feature))
+    while steps and steps[-1][1] == of_feature:
+        steps.pop()
+    return first_of(steps, of_feature)
 
 
-def _variant_in(variants: list[Mapping[str, Any]], group: str, wanted: list[Any]) -> Expression:
+def _variant_in(
+    variants: list[Mapping[str, Any]], group: str, wanted: frozenset[str]
+) -> Expression:
     if any(one.get("overrides") for one in variants):
         raise InvalidCriterion("overrides of variants are not read")
     weighted = []
@@ -264,9 +279,9 @@ def _strategy(state: _State, strategy: Mapping[str, Any]) -> Expression:
         if segment is None:
             return NEVER
         with at(f"segments.{key}"):
-            parts += _constraints(segment)
-    parts += _constraints(strategy)
-    return conjunction(parts)
+            constraints = partial(_constraints, segment)
+            parts.append(state.shared.expression(("segment", key), constraints))
+    return conjunction([*parts, _constraints(strategy)])
 
 
 def _parameters(strategy: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -350,10 +365,12 @@ _STRATEGIES: Mapping[str, Callable[[Mapping[str, Any]], Expression]] = {
 # Constraints
 
 
-def _constraints(owner: Mapping[str, Any]) -> Iterator[Expression]:
+def _constraints(owner: Mapping[str, Any]) -> Expression:
+    parts = []
     for number, one in enumerate(objects_in(owner, "constraints", "a constraint")):
         with at(f"constraints[{number}]"):
-            yield _constraint(one)
+            parts.append(_constraint(one))
+    return conjunction(parts)
 
 
 def _constraint(constraint: Mapping[str, Any]) -> Expression:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
+from itertools import chain, islice
 from operator import is_
 from typing import Any, TypeVar
 
@@ -352,7 +353,9 @@ def checked_size(expression: Expression) -> int:
             *(part for node in in_case for part in _within(node)),
             *(part for node in (*nodes, *in_case) for part in _asked_in(node)),
         ]
-        nodes, level = [part for node in nodes for part in _within(node)], level + 1
+        # no more than what is refused: parts that are shared may stand there without number
+        nodes = list(islice(chain.from_iterable(map(_within, nodes)), MAX_PARTS + 1))
+        level += 1
     return n_parts
 
 
@@ -375,12 +378,16 @@ def _check_inner(expression: Any) -> None:
     """What is asked of elements has no weights: it is one predicate with one weight."""
     if not isinstance(expression, Expression):
         raise InvalidCriterion(f"elements are asked for an expression, not {expression!r}")
-    nodes: Sequence[Expression] = (expression,)
+    seen: set[int] = set()  # a part may stand in many places
+    nodes = [expression]
     while nodes:
-        for one in nodes:
-            if isinstance(one, Predicate) and (one.own_weight != 1.0 or one.value_weights):
-                raise InvalidCriterion("what is asked of elements has no weights of its own")
-        nodes = [part for node in nodes for part in _within(node)]
+        node = nodes.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, Predicate) and (node.own_weight != 1.0 or node.value_weights):
+            raise InvalidCriterion("what is asked of elements has no weights of its own")
+        nodes += _within(node)
 
 
 def reads_clock(condition: Condition) -> bool:

@@ -320,7 +320,7 @@ def _facts_of_attribute(attribute: Attribute) -> Facts:
 
 def _facts_of_expression(expression: Truth) -> Facts:
     """Of what a CASE asks; what looks at whole lists is given them."""
-    found = list(_leaves(expression))
+    found = _leaves(expression)
     joined = _joined([facts_of(leaf.term) for leaf in found])
     whole = {one for leaf in found if type(leaf.condition) in WHOLE for one in _of(leaf.term)}
     lacks = any(type(leaf.condition) in OF_LACK for leaf in found)
@@ -328,6 +328,7 @@ def _facts_of_expression(expression: Truth) -> Facts:
         elements=joined.elements - whole,
         tells_lack=joined.tells_lack or lacks,
         asks_tree=joined.asks_tree or any(asks_tree(leaf.condition) for leaf in found),
+        n_parts=_n_parts(expression),
     )
 
 
@@ -343,14 +344,33 @@ def _of(term: Term) -> tuple[Attribute, ...]:
     return facts_of(term).attributes
 
 
-def _leaves(expression: Truth) -> Iterator[Any]:
+def _leaves(expression: Truth) -> list[Any]:
+    """Its predicates; one that stands in several places is there once."""
+    found: dict[int, Any] = {}
     pending: list[Any] = [expression]
     while pending:
         node = pending.pop()
-        if hasattr(node, "term"):
-            yield node
-        else:
-            pending += node.parts
+        if id(node) not in found:
+            found[id(node)] = node
+            pending += () if hasattr(node, "term") else node.parts
+    return [node for node in found.values() if hasattr(node, "term")]
+
+
+def _n_parts(expression: Truth) -> int:
+    """How many parts the terms of its predicates have, each as often as it stands there."""
+    counted: dict[int, int] = {}  # every node once: shared ones may stand there without number
+    pending: list[Any] = [expression]
+    while pending:
+        node = pending[-1]
+        parts = () if hasattr(node, "term") else node.parts
+        missing = [part for part in parts if id(part) not in counted]
+        if missing:
+            pending += missing
+            continue
+        pending.pop()
+        of_parts = sum(counted[id(part)] for part in parts)
+        counted[id(node)] = facts_of(node.term).n_parts if hasattr(node, "term") else of_parts
+    return counted[id(expression)]
 
 
 def _joined(several: list[Facts]) -> Facts:
