@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
+import time
 
 import pytest
 
@@ -37,3 +39,26 @@ def test_a_fork_while_another_thread_recurses_does_not_wait_for_it() -> None:
         if child == 0:
             os._exit(0 if on_any_stack(lambda: deep(3_000)) == 3_000 else 1)
         assert os.waitpid(child, 0)[1] == 0
+
+
+def test_an_interrupt_leaves_the_limit_until_the_stack_is_done(monkeypatch) -> None:
+    """A limit that is lowered beneath a thread's depth ends the whole interpreter."""
+    before, limits, caller = sys.getrecursionlimit(), [], threading.current_thread()
+    join, interrupted = threading.Thread.join, []
+
+    def call() -> None:
+        if threading.current_thread() is caller:
+            raise RecursionError
+        time.sleep(0.1)
+        limits.append(sys.getrecursionlimit())
+
+    def joined(thread: threading.Thread, timeout: float | None = None) -> None:
+        if not interrupted:
+            interrupted.append(thread)
+            raise KeyboardInterrupt
+        join(thread, timeout)
+
+    monkeypatch.setattr(threading.Thread, "join", joined)
+    with pytest.raises(KeyboardInterrupt):
+        on_any_stack(call)
+    assert (limits, sys.getrecursionlimit()) == ([max(before, 6_000)], before)

@@ -52,13 +52,15 @@ def _on_a_stack_of_its_own(call: Callable[[], T]) -> T:
 
     with _one_at_a_time:
         frames, size = sys.getrecursionlimit(), threading.stack_size(_BYTES)
+        thread = threading.Thread(target=run)
         try:
             sys.setrecursionlimit(max(frames, _FRAMES))
-            thread = threading.Thread(target=run)
             thread.start()
             thread.join()
         finally:
             threading.stack_size(size)
+            if thread.is_alive():  # Ctrl-C: a limit below its depth would end the interpreter
+                thread.join()
             sys.setrecursionlimit(frames)
     if errors:
         raise errors[0]
